@@ -46,22 +46,22 @@ var layers = []layer{
 		why: "the public package is another edge: it runs a plan as the command profile does, without a process",
 	},
 	{
-		name: "callers", packages: []string{"internal/command/calibrate", "internal/command/find", "internal/command/rerun", "internal/command/run"},
-		imports: []string{"table", "commands", "edge", "dialect", "find", "report", "profile", "parts", "model", "base"},
-		why:     "calibrate and find send the traffic of profile and of llm, rerun repeats their runs, run has them as traffic classes; no other command knows another",
+		name: "callers", packages: []string{"internal/command/attach", "internal/command/calibrate", "internal/command/find", "internal/command/rerun", "internal/command/run", "internal/command/tune", "internal/command/worker"},
+		imports: []string{"table", "fleet", "commands", "edge", "dialect", "find", "report", "profile", "parts", "model", "base"},
+		why:     "calibrate, find and tune send the traffic of profile and of llm, worker and attach that of profile, rerun repeats their runs, run has them as traffic classes; no other command knows another",
 	},
 	{
 		name: "table", packages: []string{"internal/kind"}, imports: []string{"kinds", "parts", "model", "base"},
 		why: "one row for each service kind: its constructor, traits and words; who asks for a trait imports the table, not a kind",
 	},
 	{
-		name: "edge", packages: []string{"internal/command", "internal/command/outcome", "internal/command/runs", "internal/command/target", "internal/command/class"},
-		imports: []string{"table", "dialect", "report", "questions", "kinds", "parts", "model", "base"},
+		name: "edge", packages: []string{"internal/command", "internal/command/outcome", "internal/command/runs", "internal/command/target", "internal/command/class", "internal/command/coordinator"},
+		imports: []string{"table", "fleet", "dialect", "report", "questions", "kinds", "parts", "model", "base"},
 		why:     "what commands share of the process, of results and of servers; it knows no command",
 	},
 	{
 		name: "commands", packages: []string{"internal/command/*"},
-		imports: []string{"table", "edge", "dialect", "report", "find", "programs", "profile", "engine", "questions", "kinds", "parts", "model", "base", "refserver"}, sealed: true,
+		imports: []string{"table", "edge", "dialect", "report", "find", "fleet", "programs", "profile", "engine", "questions", "kinds", "parts", "model", "base", "refserver"}, sealed: true,
 		why: "a command stands alone: it imports what it needs, but no other command",
 	},
 	{
@@ -75,13 +75,17 @@ var layers = []layer{
 		why:     "writers are functions of the result",
 	},
 	{
-		name: "find", packages: []string{"internal/find"}, imports: []string{"report", "model", "base"},
-		why: "the search for a capacity is a function of observations; it runs nothing itself",
+		name: "find", packages: []string{"internal/find", "internal/tune"}, imports: []string{"report", "model", "base"},
+		why: "the searches for a capacity and for a configuration are functions of observations; they run nothing themselves",
 	},
 	{
 		name: "programs", packages: []string{"internal/simple", "internal/stress", "internal/llm/load", "internal/llm/text"},
 		imports: []string{"report", "profile", "engine", "model", "base"},
 		why:     "the QA programs and the load of language models drive the engine and name no protocol",
+	},
+	{
+		name: "fleet", packages: []string{"internal/fleet", "internal/fleet/*"}, imports: []string{"profile", "engine", "model", "base"},
+		why: "workers make a load together; how one process measures it stands in profile",
 	},
 	{
 		name: "questions", packages: []string{"internal/inspect", "internal/doctor"},
@@ -99,7 +103,7 @@ var layers = []layer{
 		why:     "the engine knows the service contract, no service kind and no wire",
 	},
 	{
-		name: "parts", packages: []string{"internal/service/kserve", "internal/service/clienttls", "internal/service/httppool", "internal/service/http2pool", "internal/service/grpcpool", "internal/llm/ready", "internal/calibrate/standin"},
+		name: "parts", packages: []string{"internal/service/kserve", "internal/service/kserve/modelconfig", "internal/service/clienttls", "internal/service/httppool", "internal/service/http2pool", "internal/service/grpcpool", "internal/llm/ready", "internal/calibrate/standin"},
 		imports: []string{"model", "base", "wire", "proto"},
 		why:     "what several kinds share: how Triton describes a model, connections driven as slots, and questions to a server before a load",
 	},
@@ -110,7 +114,7 @@ var layers = []layer{
 	},
 	{
 		name:     "model",
-		packages: []string{"internal/pace", "internal/measure", "internal/workload", "internal/service", "internal/plan", "internal/scenario", "internal/result", "internal/scrape", "internal/watch", "internal/llm", "internal/llm/dataset", "internal/llm/dataset/*", "internal/llm/endpoint", "internal/llm/endpoint/*", "internal/llm/metric"},
+		packages: []string{"internal/pace", "internal/measure", "internal/workload", "internal/service", "internal/plan", "internal/scenario", "internal/result", "internal/scrape", "internal/watch", "internal/servertrace", "internal/llm", "internal/llm/dataset", "internal/llm/dataset/*", "internal/llm/endpoint", "internal/llm/endpoint/*", "internal/llm/metric"},
 		imports:  []string{"base"},
 		why:      "plans, schedules, records and results are values; they do no I/O of their own",
 	},

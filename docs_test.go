@@ -151,7 +151,9 @@ func TestPicturesAreMade(t *testing.T) {
 		}
 	}
 	for _, p := range pictures {
-		if !strings.Contains(makers.String(), filepath.Base(p)) {
+		name := filepath.Base(p)
+		png, _ := strings.CutSuffix(name, ".png") // scripts/pictures.sh names a picture of a page NAME:WIDTH:SCHEME
+		if !strings.Contains(makers.String(), name) && !strings.Contains(makers.String(), " "+png+":") {
 			t.Errorf("no script makes %s", p)
 		}
 	}

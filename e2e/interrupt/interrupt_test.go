@@ -243,7 +243,7 @@ func TestAPromptThatIsBeingMade(t *testing.T) {
 	if err := binary.StartWithHangup(p.Cmd); err != nil {
 		t.Fatal(err)
 	}
-	await(t, &p.out, "prompts: made")
+	await(t, &p.out, "prompts: generated")
 	p.signal(t, syscall.SIGTERM)
 	p.ends(t)
 }

@@ -20,8 +20,11 @@ type block struct {
 	reason string // why the block is not run, from the comment that says so; empty for a block that is run
 }
 
-// notRun is the comment that excludes a block, for the reader to see.
-var notRun = regexp.MustCompile(`(?m)# not run by the tests: (.+)$`)
+// The comment that excludes a block, and the sentence that excludes a page, for the reader to see.
+var (
+	notRun     = regexp.MustCompile(`(?m)# not run by the tests: (.+)$`)
+	pageNotRun = regexp.MustCompile(`The commands of this page are not run by the tests: ([^.]+)\.`)
+)
 
 // shellWord begins a line that makes a block a shell script. Blocks of other languages, and outputs, begin otherwise.
 var shellWord = regexp.MustCompile(`^(\$ |# not run by the tests: |([A-Z_]+=\S+ +)?(bin/)?(redline|redline-native|perf_analyzer|make|go|pip|python3|podman|docker|kubectl|helm|tar|cat|mpiexec|export [A-Z_]+=.*|git|source|curl) )`)
@@ -54,11 +57,17 @@ func pages(t *testing.T) []string {
 // blocks are the shell scripts of a page, in order.
 func blocks(t *testing.T, page string) []block {
 	t.Helper()
+	text := read(t, page)
 	var list []block
-	for _, c := range codeBlocks(read(t, page)) {
-		if b, ok := shellBlock(c); ok {
-			list = append(list, b)
+	for _, c := range codeBlocks(text) {
+		b, ok := shellBlock(c)
+		if !ok {
+			continue
 		}
+		if m := pageNotRun.FindStringSubmatch(text); m != nil {
+			b.reason = m[1]
+		}
+		list = append(list, b)
 	}
 	return list
 }

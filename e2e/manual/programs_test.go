@@ -23,7 +23,7 @@ const (
 	binVariable     = "MANUAL_BIN"     // folder with the real programs
 	rootVariable    = "MANUAL_ROOT"    // root of the source tree
 	pathVariable    = "MANUAL_PATH"    // PATH without the links
-	portsVariable   = "MANUAL_PORTS"   // addresses of the reference server as JSON
+	portsVariable   = "MANUAL_PORTS"   // addresses of the reference servers by command and service, as JSON
 	optionsVariable = "MANUAL_OPTIONS" // not empty: only check the options
 )
 
@@ -48,13 +48,17 @@ func standIn(name string, args []string) int {
 	if os.Getenv(optionsVariable) != "" {
 		return check(exec.Command(program, append(args, "--help")...))
 	}
-	var ports map[string]string
-	if err := json.Unmarshal([]byte(os.Getenv(portsVariable)), &ports); err != nil {
-		return fail("the ports of the server: %v", err)
+	var servers map[string]map[string]string
+	if err := json.Unmarshal([]byte(os.Getenv(portsVariable)), &servers); err != nil {
+		return fail("the addresses of the servers: %v", err)
 	}
 	command := ""
 	if name == "redline" && len(args) > 0 {
 		command = args[0]
+	}
+	ports := servers[""]
+	if command == "tune" {
+		ports = servers["tune"]
 	}
 	args = redirect(command, args, ports)
 	return run(exec.Command(program, bounded(name, command, args)...), command)

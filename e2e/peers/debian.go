@@ -12,8 +12,9 @@ func InstallNginx(ctx context.Context) (string, error) {
 }
 
 // InstallChromium returns the path of Chromium: this machine's, or Debian's package unpacked in the cache.
+// Roboto and DejaVu come with the package, so that pictures of pages have the same fonts on every machine.
 func InstallChromium(ctx context.Context) (string, error) {
-	return debian(ctx, "chromium")
+	return debianIn(ctx, "debian-chromium-roboto", "chromium")
 }
 
 // InstallMPI returns the path of mpiexec: this machine's, or that of Debian's Open MPI unpacked in the cache. The
@@ -60,9 +61,14 @@ func InstallQEMU(ctx context.Context) (string, error) {
 
 // debian returns the path of a program: this machine's, or a launcher of the one in Debian's package.
 func debian(ctx context.Context, program string) (string, error) {
+	return debianIn(ctx, "debian-"+program, program)
+}
+
+// debianIn keeps the package in a folder with a name of its own: a folder whose packages change needs a new name.
+func debianIn(ctx context.Context, folder, program string) (string, error) {
 	if path, err := exec.LookPath(program); err == nil {
 		return path, nil
 	}
-	dir, err := Fill(ctx, "debian-"+program, "ready", "e2e/peers/debian.sh", program)
+	dir, err := Fill(ctx, folder, "ready", "e2e/peers/debian.sh", program)
 	return filepath.Join(dir, program), err
 }

@@ -11,7 +11,7 @@ rm -rf "$dir"
 mkdir -p "$dir"/{state/lists/partial,cache/archives/partial,unpacked}
 case $program in
   nginx | prometheus) packages=("$program") ;;
-  chromium) packages=(chromium fonts-dejavu-core) ;;
+  chromium) packages=(chromium fonts-roboto-unhinted fonts-dejavu-core) ;;
   mpiexec) packages=(openmpi-bin) ;;
   java) packages=(default-jre-headless) ;;
   zsh | fish | rpm | ruby) packages=("$program") ;;
@@ -35,10 +35,16 @@ case $program in
   nginx) run="exec '$root/usr/sbin/nginx'" ;;
   prometheus) run="exec '$root/usr/bin/prometheus'" ;;
   chromium)
-    # The fonts of the packages stand in where the machine has none.
+    # Pages look the same on every machine: generic names of fonts mean those of the packages.
     mkdir -p "$dir/fonts"
-    printf '<?xml version="1.0"?><fontconfig><dir>/usr/share/fonts</dir><dir>%s</dir><cachedir>%s</cachedir></fontconfig>\n' \
-      "$root/usr/share/fonts" "$dir/fonts" >"$dir/fonts.conf"
+    {
+      echo '<?xml version="1.0"?><fontconfig>'
+      printf '<dir>%s</dir><dir>/usr/share/fonts</dir><cachedir>%s</cachedir>\n' "$root/usr/share/fonts" "$dir/fonts"
+      for pair in sans-serif:Roboto system-ui:Roboto 'serif:DejaVu Serif' 'monospace:DejaVu Sans Mono'; do
+        printf '<alias binding="same"><family>%s</family><prefer><family>%s</family></prefer></alias>\n' "${pair%%:*}" "${pair#*:}"
+      done
+      echo '</fontconfig>'
+    } >"$dir/fonts.conf"
     run="FONTCONFIG_FILE='$dir/fonts.conf' exec '$root/usr/lib/chromium/chromium'"
     ;;
   java)

@@ -10,6 +10,7 @@ import (
 
 	metricservice "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
 	traceservice "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -17,6 +18,8 @@ import (
 type receiver struct {
 	mu    sync.Mutex
 	spans map[string][]string // the names of each span's events, by its traceparent
+	// children are the spans that hang under another one, by the traceparent of the upper one.
+	children map[string]int
 	// metrics are the last counts of requests by attribute and its value.
 	metrics map[string]map[string]int64
 	// answer decides about a message: nil takes all.
@@ -39,7 +42,11 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		r.count(m)
 	case "/v1/traces":
 		m := &traceservice.ExportTraceServiceRequest{}
-		if proto.Unmarshal(body, m) != nil {
+		read := func() error { return proto.Unmarshal(body, m) }
+		if req.Header.Get("Content-Type") == "application/json" {
+			read = func() error { return protojson.UnmarshalOptions{DiscardUnknown: true}.Unmarshal(hexIDs(body), m) }
+		}
+		if read() != nil {
 			w.WriteHeader(http.StatusBadRequest)
 			return
 		}
@@ -71,6 +78,12 @@ func (r *receiver) take(m *traceservice.ExportTraceServiceRequest) {
 	for _, rs := range m.ResourceSpans {
 		for _, ss := range rs.ScopeSpans {
 			for _, s := range ss.Spans {
+				if len(s.ParentSpanId) > 0 {
+					r.children["00-"+hex.EncodeToString(s.TraceId)+"-"+hex.EncodeToString(s.ParentSpanId)+"-01"]++
+				}
+				if ss.GetScope().GetName() != "github.com/redline-bench/redline" { // a span of the server
+					continue
+				}
 				var events []string
 				for _, e := range s.Events {
 					events = append(events, e.Name)
@@ -81,10 +94,23 @@ func (r *receiver) take(m *traceservice.ExportTraceServiceRequest) {
 	}
 }
 
+// below is how many spans of the client have a span of the server under them.
+func (r *receiver) below() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n := 0
+	for parent := range r.spans {
+		if r.children[parent] > 0 {
+			n++
+		}
+	}
+	return n
+}
+
 // listen starts a receiver.
 func listen(t *testing.T, answer func(http.ResponseWriter, *http.Request)) (*receiver, string) {
 	t.Helper()
-	r := &receiver{spans: map[string][]string{}, metrics: map[string]map[string]int64{}, answer: answer}
+	r := &receiver{spans: map[string][]string{}, children: map[string]int{}, metrics: map[string]map[string]int64{}, answer: answer}
 	s := httptest.NewServer(r)
 	t.Cleanup(s.Close)
 	return r, s.URL

@@ -103,6 +103,29 @@ func TestScenarioHasTelemetry(t *testing.T) {
 	}
 }
 
+// Each level of a scenario with one class has its own metrics of the server.
+func TestScenarioOfOneClass(t *testing.T) {
+	s, _ := serve(t)
+	for _, class := range []string{
+		fmt.Sprintf("profile: {model: simple, url: %q, concurrency-range: '1:2', duration: 500ms}", s.HTTP),
+		fmt.Sprintf("llm: {model: mock-llm, url: %q, streaming: true, concurrency: '1,2', request-count: 10, output-tokens-mean: 2}", s.Ports["openai"]),
+	} {
+		file := filepath.Join(t.TempDir(), "scenario.yaml")
+		if err := os.WriteFile(file, []byte("classes:\n  one:\n    "+class+"\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		res, _ := run(t, "run", file, "--server-metrics", s.Metrics)
+		if len(res.Levels) != 2 || res.Whole == nil || res.Whole.ServerMetrics != nil {
+			t.Fatalf("%s: %d levels; all together have %+v", class, len(res.Levels), res.Whole)
+		}
+		for i := range res.Levels {
+			if m := res.Levels[i].ServerMetrics; m == nil || m.Reads == 0 {
+				t.Errorf("%s: level %d has %+v", class, i, m)
+			}
+		}
+	}
+}
+
 // A collector that refuses, does not answer, or is not there does not change the run, and the end says what was lost. The secret of a
 // header is in no output.
 func TestCollectorTrouble(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/redline-bench/redline/internal/command"
+	"github.com/redline-bench/redline/internal/command/attach"
 	"github.com/redline-bench/redline/internal/command/calibrate"
 	"github.com/redline-bench/redline/internal/command/doctor"
 	capacity "github.com/redline-bench/redline/internal/command/find"
@@ -20,6 +21,8 @@ import (
 	"github.com/redline-bench/redline/internal/command/stress"
 	"github.com/redline-bench/redline/internal/command/tokenize"
 	"github.com/redline-bench/redline/internal/command/trace"
+	"github.com/redline-bench/redline/internal/command/tune"
+	"github.com/redline-bench/redline/internal/command/worker"
 	"github.com/redline-bench/redline/internal/option"
 )
 
@@ -40,6 +43,9 @@ func commands() []row {
 		{"llm", "load a language model and measure it token by token", llm.Command, llm.Run},
 		{"run", "run a scenario file: several kinds of traffic at once, with stages", runscenario.Command, runscenario.Run},
 		{"find", "search for the highest load at which objectives hold", capacity.Command, capacity.Run},
+		{"tune", "search for the best configuration of a model, under objectives", tune.Command, tune.Run},
+		{"worker", "wait for runs with --workers and make a share of their load", worker.Command, worker.Run},
+		{"attach", "take up a run whose coordinator ended early", attach.Command, attach.Run},
 		{"calibrate", "measure the error of this client's times, which later reports state", calibrate.Command, calibrate.Run},
 		{"simple", "send one request at a time to a simple model and print five results", simple.Command, simple.Run},
 		{"stress", "send valid and invalid sequences to a model and check every response", stress.Command, stress.Run},

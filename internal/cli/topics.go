@@ -51,6 +51,8 @@ func findTopic(name string) (topic, bool) {
 const purpose = "After reading this page you "
 
 var (
+	// aboutTests is a comment about the tests of the manual.
+	aboutTests   = regexp.MustCompile(`(?m)^    # not run by the tests: .*\n`)
 	markdownLink = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
 	codeSpan     = regexp.MustCompile("`([^`]*)`")
 )
@@ -64,7 +66,7 @@ func (t topic) text(width int) string {
 			continue
 		}
 		if strings.HasPrefix(block, "    ") {
-			b.WriteString("\n" + strings.TrimRight(block, "\n") + "\n")
+			b.WriteString("\n" + strings.TrimRight(aboutTests.ReplaceAllString(block, ""), "\n") + "\n")
 			continue
 		}
 		plain := markdownLink.ReplaceAllString(block, "$1")

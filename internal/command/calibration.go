@@ -41,6 +41,15 @@ func (p *IO) KeepFloors(floors []calibrate.Floor) error {
 
 // CalibrationFile is where the floors of this machine are kept; empty where the user has no folder for it.
 func (p *IO) CalibrationFile() string {
+	dir := p.CacheFolder()
+	if dir == "" {
+		return ""
+	}
+	return filepath.Join(dir, "calibration.json")
+}
+
+// CacheFolder is where this program keeps what it can make again; empty where the user has no folder for it.
+func (p *IO) CacheFolder() string {
 	dir := p.Getenv("XDG_CACHE_HOME")
 	switch home := p.Getenv("HOME"); {
 	case dir != "":
@@ -51,7 +60,7 @@ func (p *IO) CalibrationFile() string {
 	default:
 		return ""
 	}
-	return filepath.Join(dir, "redline", "calibration.json")
+	return filepath.Join(dir, "redline")
 }
 
 func (p *IO) machine() calibrate.Machine {

@@ -25,8 +25,10 @@ type Metrics struct {
 	addr  string
 	srv   *http.Server
 	done  sync.WaitGroup
-	tally *telemetry.Tally
+	tally *telemetry.Reader
 	run   []prom.Label
+	// secrets are removed from the labels: the form of a page in protobuf does not allow it later.
+	secrets *secret.Set
 
 	mu    sync.Mutex
 	model string
@@ -40,7 +42,7 @@ func ListenMetrics(ctx context.Context, address string, secrets *secret.Set, tal
 	if err != nil {
 		return nil, fmt.Errorf("serve the metrics: %w", err)
 	}
-	m := &Metrics{addr: l.Addr().String(), tally: tally, run: run}
+	m := &Metrics{addr: l.Addr().String(), tally: tally.NewReader(), run: run, secrets: secrets}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, r *http.Request) { prom.Serve(w, r, m.families()) })
 	m.srv = &http.Server{Handler: redacted(secrets, mux), ReadHeaderTimeout: 5 * time.Second}
@@ -71,6 +73,9 @@ func (m *Metrics) families() []*dto.MetricFamily {
 	model, lv := m.model, m.level
 	m.mu.Unlock()
 	run := append(slices.Clone(m.run), prom.Label{Name: "model", Value: model})
+	for i := range run {
+		run[i].Value = m.secrets.Redact(run[i].Value)
+	}
 	list := prom.Families(m.tally, run...)
 	if lv == nil {
 		return list

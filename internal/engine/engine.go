@@ -14,11 +14,13 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/minstd"
 	"github.com/redline-bench/redline/internal/pace"
 	"github.com/redline-bench/redline/internal/record"
@@ -125,12 +127,27 @@ func (e *Engine) Close() error {
 // Start begins a load and ends the one before. A Closed loop may follow another Closed loop that has requests in flight.
 // Before any other change of the loop nothing may be in flight.
 func (e *Engine) Start(ctx context.Context, l Loop) error {
+	return e.StartWhen(ctx, l, func(context.Context) (int64, error) { return clock.Now(), nil })
+}
+
+// StartWhen is Start at a time that is known only when the slots of the loop are made: begin is asked for it then. Due times of a
+// Paced loop count from that time.
+func (e *Engine) StartWhen(ctx context.Context, l Loop, begin func(context.Context) (int64, error)) error {
 	if last := e.current.Load(); last != nil {
 		last.cancel()
 		e.background.Wait()
 	}
 	if err := l.prepare(ctx, e); err != nil {
 		return err
+	}
+	at, err := begin(ctx)
+	if err != nil {
+		return err
+	}
+	if p, ok := l.(*Paced); ok {
+		p.Begin = cmp.Or(p.Begin, at)
+	} else if at > clock.Now() && !clock.SleepUntil(ctx, at) {
+		return ctx.Err()
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	e.stopped.Store(false)

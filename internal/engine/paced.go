@@ -103,9 +103,6 @@ func (p *Paced) prepare(ctx context.Context, e *Engine) error {
 func multiple(n, k int) int { return (n + k - 1) / k * k }
 
 func (p *Paced) begin(ctx context.Context) {
-	if p.Begin == 0 {
-		p.Begin = clock.Now()
-	}
 	p.e.scheduled.Store(p.Begin)
 	p.e.spawn(func() {
 		unsent := !p.sendAll(ctx)

@@ -38,7 +38,7 @@ func (e *Engine) Done(c *service.Call) {
 	if len(s.events) == 1 && c.Rec.Responses == 1 && c.Rec.Class == record.OK {
 		s.events[0].At = c.Rec.End // a unary response ends with the call: gRPC sends the status after the message
 	}
-	c.Rec.Slot = uint32(c.Slot)
+	c.Rec.Slot, c.Rec.ID = uint32(c.Slot), c.Vars.ID
 	s.shard.Add(&c.Rec, s.events, s.data)
 	s.due.Store(0) // after the record: a request is in Flights until its record is written
 	s.clearResponses()

@@ -144,14 +144,16 @@ func binding(low, high *level) string {
 	return ""
 }
 
-// knee is the load with the highest ratio of load to the metric of an objective.
+// knee is the load with the highest ratio of load to the metric of an objective; 0 if that is the highest load of all, because
+// the ratio may grow above it.
 func (s *Search) knee(objective string) float64 {
-	knee, most := 0.0, 0.0
+	knee, most, highest := 0.0, 0.0, 0.0
 	for i := range s.objectives {
 		if r := &s.objectives[i]; r.Text != objective || r.Op[0] == '>' {
 			continue
 		}
 		for _, p := range s.probes {
+			highest = max(highest, p.Load)
 			reading, ok := p.reading(i)
 			if !ok || p.End == Overload || reading.Value <= 0 {
 				continue
@@ -160,6 +162,9 @@ func (s *Search) knee(objective string) float64 {
 				knee, most = p.Load, power
 			}
 		}
+	}
+	if knee == highest {
+		return 0
 	}
 	return knee
 }

@@ -49,6 +49,8 @@ type Config struct {
 	Start, Lowest, Highest float64
 	// Whole: loads are whole numbers (concurrency, users), not rates.
 	Whole bool
+	// Growth is the factor of the load while an end of the bracket is missing (default 2).
+	Growth float64
 	// Resolution is the relative width of the bracket at the end (default 0.02).
 	Resolution float64
 	// Settle is the start of a probe that readings leave out. It must be longer than a usual response time, so that the
@@ -196,6 +198,7 @@ func (s *Search) setDefaults() error {
 		return fmt.Errorf("loads from %g to %g: the lowest must be above 0, and the highest not below it", c.Lowest, c.Highest)
 	}
 	c.Start = min(max(c.Start, c.Lowest), c.Highest)
+	defaultTo(&c.Growth, 2)
 	defaultTo(&c.Resolution, 0.02)
 	defaultTo(&c.MaxFailed, 0.01)
 	defaultTo(&c.Settle, 2*time.Second)

@@ -8,7 +8,6 @@ import (
 )
 
 const (
-	growth     = 2  // of the load while an end of the bracket is missing
 	mostTries  = 3  // probes of one load that other loads contradict
 	mostDown   = 5  // loads that are tried for a confirmation
 	mostProbes = 40 // of a tier
@@ -101,9 +100,9 @@ func (s *Search) nextOf(tier int) (load float64, purpose Purpose, more bool) {
 	case low == nil && high == nil:
 		return c.Start, Bracket, true
 	case high == nil && low.load < c.Highest:
-		return min(low.load*growth, c.Highest), Bracket, true
+		return min(low.load*c.Growth, c.Highest), Bracket, true
 	case low == nil && high.load > c.Lowest:
-		return max(s.round(high.load/growth), c.Lowest), Bracket, true
+		return max(s.round(high.load/c.Growth), c.Lowest), Bracket, true
 	case low != nil && high != nil && !s.narrow(low.load, high.load):
 		return s.middle(low.load, high.load), Bisect, true
 	case high != nil && !s.verified(high):
@@ -194,7 +193,7 @@ func (s *Search) Remaining() time.Duration {
 		if !more || purpose == Confirm {
 			continue
 		}
-		width := math.Log(growth)
+		width := math.Log(s.conf.Growth)
 		if low, high := edges(s.levels(t)); low != nil && high != nil {
 			width = math.Log(high.load / low.load)
 		}

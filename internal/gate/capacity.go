@@ -20,7 +20,7 @@ func (r *Rule) aboutCapacity() (tier string, ok bool) {
 func (r *Rule) checkCapacity(f *result.Find, tier string) result.Check {
 	c := result.Check{Rule: r.Text}
 	if f == nil {
-		c.Text = "only 'redline find' measures a capacity"
+		c.Text = "only 'redline find' and 'redline tune' measure a capacity"
 		return c
 	}
 	if err := r.fitsSearch(f, tier); err != nil {

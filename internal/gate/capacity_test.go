@@ -26,7 +26,7 @@ func TestRulesAboutCapacity(t *testing.T) {
 	f("capacity>900", &result.Find{By: "users", FindAnswer: found(12)}, gate.Missed, "capacity is 12.00 users")
 	f("capacity>900", &result.Find{By: "rate", FindAnswer: result.FindAnswer{Outcome: "none holds", LimitedBy: "server"}}, gate.Missed, "capacity is 0.000/s")
 	f("capacity>900", &result.Find{By: "rate", FindAnswer: result.FindAnswer{Outcome: "open"}}, gate.Void, "no capacity was found: open")
-	f("capacity>900", nil, gate.Missed, "only 'redline find' measures a capacity")
+	f("capacity>900", nil, gate.Missed, "only 'redline find' and 'redline tune' measure a capacity")
 	slow := found(2000)
 	slow.Tier = "slow"
 	f("capacity.slow>900", &result.Find{By: "rate", FindAnswer: found(10), Tiers: []result.FindAnswer{slow}}, gate.Passed, "capacity is 2000/s")

@@ -261,3 +261,19 @@ func TestRulesOfClasses(t *testing.T) {
 	f("all", "requests>1000", "all")
 	f("three", "requests<1000")
 }
+
+// A part of a load that has nothing to send at a level does not miss the rules about it.
+func TestIdleLevelsMissNoRule(t *testing.T) {
+	r, err := gate.Parse("p99<1ms")
+	if err != nil {
+		t.Fatal(err)
+	}
+	res := &result.Result{Verdict: result.Verdict{State: result.Valid}, Levels: []result.Level{{Mode: plan.Concurrency, Concurrency: 8, Idle: true}}}
+	if g := gate.Apply(res, []gate.Rule{r}); g.Outcome() != gate.Passed {
+		t.Errorf("%+v", g.Findings)
+	}
+	res.Levels = append(res.Levels, level())
+	if g := gate.Apply(res, []gate.Rule{r}); g.Outcome() != gate.Missed {
+		t.Errorf("%+v", g.Findings)
+	}
+}

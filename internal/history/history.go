@@ -133,7 +133,7 @@ func describe(res *result.Result) Entry {
 		e.Model = res.Plan.Target.Model
 	}
 	if n := len(res.Classes); n > 1 {
-		e.Model = fmt.Sprintf("%d classes", n)
+		e.Model = cmp.Or(res.Scenario, fmt.Sprintf("%d classes", n))
 	}
 	if res.Verdict.State.Judged() {
 		e.MissedRules = missedRules(res.Checks)

@@ -56,7 +56,7 @@ func Judge(lv *result.Level, l Load) (out []result.Reason) {
 		if l.Serial {
 			try = "lower the rate, or raise --num-of-sequences"
 		}
-		add(try, "1 %% of the requests were sent more than %s late", lag.Round(time.Microsecond))
+		add(try, "1 %% of the requests were sent more than %s late", roundTime(int64(lag)))
 		out[len(out)-1].Late = true
 	}
 	if h.AchievedInFlight < minInFlight*h.AskedInFlight {
@@ -231,21 +231,26 @@ func named(lv *result.Level, r result.Reason) result.Reason {
 
 // LevelName names a level as the reports do.
 func LevelName(lv *result.Level) string {
-	name := loadName(lv)
 	switch {
 	case lv.Class == "":
+		return LoadName(lv)
 	case lv.Mode == "" || len(lv.Stages) > 0: // all classes together, or the only level of a class
-		name = lv.Class
-	default:
-		name = lv.Class + ", " + name
+		return withPrompts(lv.Class, lv)
 	}
-	if lv.Prompts != "" {
-		name += ", " + lv.Prompts
-	}
-	return name
+	return lv.Class + ", " + LoadName(lv)
 }
 
-// loadName names the load of a level.
+// LoadName names a level without its traffic class.
+func LoadName(lv *result.Level) string { return withPrompts(loadName(lv), lv) }
+
+// withPrompts adds the prompts of a level if other levels differ in these.
+func withPrompts(name string, lv *result.Level) string {
+	if lv.Prompts == "" {
+		return name
+	}
+	return name + ", " + lv.Prompts
+}
+
 func loadName(lv *result.Level) string {
 	if len(lv.Stages) > 0 {
 		return stagesName(lv)

@@ -30,6 +30,8 @@ type Plan struct {
 	Segment segment.Segment `json:"segment,omitzero"`
 	// Outcome is what becomes of the result.
 	Outcome Outcome `json:"outcome,omitzero"`
+	// Fleet is which workers make the load.
+	Fleet Fleet `json:"fleet,omitzero"`
 	// Verbose is 0, 1 (-v) or 2 (-v -v).
 	Verbose int `json:"verbose,omitempty"`
 	// Secrets are the options whose values Public removed, as "-u" or "-H Authorization"; Complete takes the values again.
@@ -223,6 +225,7 @@ type Trace struct {
 	Rate         string `json:"rate,omitempty"`
 	Count        string `json:"count,omitempty"`
 	LogFrequency string `json:"log_frequency,omitempty"`
+	File         string `json:"file,omitempty"` // the server's trace file, as this machine sees it; empty: it is not read
 }
 
 // Metrics is the server's Prometheus endpoint.

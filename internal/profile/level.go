@@ -22,6 +22,9 @@ import (
 // visit measures one level, keeps it in the result, and tells the search how it went.
 func (r *Runner) visit(ctx context.Context, lv result.Level) outcome {
 	lv.Class = r.Class
+	if known, ok := r.known(&lv); ok {
+		return known
+	}
 	m := &levelRun{Runner: r, lv: &lv}
 	err := m.warmUp(ctx)
 	if err == nil && r.Ready != nil {
@@ -45,10 +48,32 @@ func (r *Runner) visit(ctx context.Context, lv result.Level) outcome {
 		r.res.Levels = append(r.res.Levels, lv)
 		r.limits = append(r.limits, m.reasons)
 	}
+	if err == nil && r.Fleet != nil {
+		err = r.Fleet.Ended(&lv, m.reasons)
+	}
+	return r.outcomeOf(&lv, err)
+}
+
+// outcomeOf is what the search needs to know of a level.
+func (r *Runner) outcomeOf(lv *result.Level, err error) outcome {
 	return outcome{
 		met: lv.Stable && !lv.OverLimit, stable: lv.Stable, err: err,
 		goOn: !r.Plan.Load.StopUnstable && !lv.Stable && !measure.OverLimit(&lv.Client, &r.Plan.Measure),
 	}
+}
+
+// known takes the next of the known levels into the result if it is the one that the search visits.
+func (r *Runner) known(lv *result.Level) (outcome, bool) {
+	if len(r.Known) == 0 || r.Known[0].Level.Mode != lv.Mode || r.Known[0].Level.Concurrency != lv.Concurrency || r.Known[0].Level.Rate != lv.Rate {
+		return outcome{}, false
+	}
+	known := r.Known[0].Level
+	r.res.Levels = append(r.res.Levels, known)
+	r.limits = append(r.limits, r.Known[0].Limits)
+	r.Known = r.Known[1:]
+	r.Observer.LevelBegins(&known, false)
+	r.Observer.LevelEnds(&known)
+	return r.outcomeOf(&known, nil), true
 }
 
 // levelRun is the measurement of one level.
@@ -106,10 +131,10 @@ func (m *levelRun) start(ctx context.Context, lv *result.Level, limit int) error
 	case plan.Concurrency:
 		loop := m.closedLoop(lv.Concurrency, m.wanted)
 		m.load = measure.Load{Concurrency: loop.Concurrency}
-		return m.eng.Start(ctx, loop)
+		return m.begins(ctx, loop, lv, limit)
 	case plan.SessionConcurrency: // pauses are part of it, so there is no number in flight to hold it to
 		m.load = measure.Load{}
-		return m.eng.Start(ctx, &engine.Closed{Concurrency: deal.Own(), Whole: lv.Concurrency})
+		return m.begins(ctx, &engine.Closed{Concurrency: deal.Own(), Whole: lv.Concurrency}, lv, limit)
 	case plan.RequestRate, plan.CustomIntervals, plan.FixedSchedule, plan.PeriodicConcurrency:
 	}
 	return m.startOpen(ctx, lv, limit)
@@ -148,7 +173,12 @@ func (m *levelRun) startOpen(ctx context.Context, lv *result.Level, limit int) e
 		load.Ordered = m.streamed()
 	}
 	m.dropped, m.paced = m.eng.Dropped(), true
-	return m.eng.Start(ctx, load)
+	return m.begins(ctx, load, lv, limit)
+}
+
+// begins orders the load.
+func (m *levelRun) begins(ctx context.Context, loop engine.Loop, lv *result.Level, limit int) error {
+	return m.eng.Begin(ctx, Order{Loop: loop, Level: lv, Limit: limit, Seed: m.Plan.Load.Seed})
 }
 
 // schedule is the part of a level's schedule that this process has.
@@ -368,6 +398,10 @@ func (m *levelRun) judge(total *measure.Window, used []*pass, duration time.Dura
 		m.load.Options.Rate = "the rates"
 	}
 	m.schedulePace(used)
+	var workers []result.Reason
+	if m.Fleet != nil {
+		workers = m.judgeWorkers(used, duration)
+	}
 	if m.Plan.Load.ThinkTime.Mean > 0 {
 		m.load.Idle, m.load.Paused = total.Think(m.load.Concurrency, cmp.Or(m.load.FlightTime, duration))
 	}
@@ -375,7 +409,8 @@ func (m *levelRun) judge(total *measure.Window, used []*pass, duration time.Dura
 	if m.Floor != nil {
 		m.Floor(m.lv)
 	}
-	m.reasons = measure.Judge(m.lv, m.load)
+	m.reasons = append(workers, measure.Judge(m.lv, m.load)...)
+	m.lv.ClientLimited = len(m.reasons) > 0
 }
 
 // recordsOption is the option that writes every request to a file.

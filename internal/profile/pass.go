@@ -41,9 +41,13 @@ type pass struct {
 	busyFrom     time.Duration // how long the busiest connection had worked
 	busyTo       time.Duration
 	statsMissing bool
-	failed       bool  // failed requests ended it
-	err          error // of the export or of Tap
+	serverAtEnd  chan serverReading // the counters at the end, read in time; nil if they are read when the window is closed
+	failed       bool               // failed requests ended it
+	err          error              // of the export or of Tap
 	metrics      scrape.Window
+	parts        []*measure.Part // of the workers of a fleet
+	readings     []Reading       // of the workers at the start, readingsTo those at the end
+	readingsTo   []Reading
 	rest         rest
 }
 
@@ -86,11 +90,16 @@ func (m *levelRun) open(ctx context.Context, p *pass) error {
 	if err := m.startMetrics(ctx); err != nil {
 		return err
 	}
+	if m.Fleet != nil { // here Sync waits for the workers, and the counters belong to the start of the window
+		m.eng.Sync(func() { m.collect = m.hold })
+	}
 	stats, err := m.stats(ctx)
 	if err != nil {
 		return err
 	}
-	m.eng.Sync(func() { m.collect = m.hold })
+	if m.Fleet == nil {
+		m.eng.Sync(func() { m.collect = m.hold })
+	}
 	m.failed = m.eng.Failures() // those of the warm-up are none of this level's
 	p.serverFrom, p.statsMissing = stats, stats == nil
 	m.readFrom(p)
@@ -104,6 +113,9 @@ func (m *levelRun) readFrom(p *pass) {
 	_, p.busyFrom = m.eng.Connections()
 	p.before, p.behindFrom, p.from = vitals.Read(), m.eng.Behind(), clock.Now()
 	p.sentFrom, p.sentAt = m.eng.Sent(), p.from
+	if m.Fleet != nil {
+		p.readings, p.parts = m.Fleet.Readings(), m.newParts(p.from)
+	}
 }
 
 func (m *levelRun) readTo(p *pass) {
@@ -111,6 +123,9 @@ func (m *levelRun) readTo(p *pass) {
 	_, p.busyTo = m.eng.Connections()
 	p.sentUntil = clock.Now()
 	p.sent, p.behind, p.after = m.eng.Sent()-p.sentFrom, m.eng.Behind()-p.behindFrom, vitals.Read()
+	if m.Fleet != nil {
+		p.readingsTo = m.Fleet.Readings()
+	}
 }
 
 // follow opens the window after p: it shares p's end.
@@ -118,7 +133,7 @@ func (m *levelRun) follow(p *pass) *pass {
 	next := &pass{
 		win: measure.NewWindow(m.setup()), from: p.until, before: p.after, serverFrom: p.serverTo,
 		sentFrom: p.sentFrom + p.sent, sentAt: p.sentUntil, behindFrom: p.behindFrom + p.behind, statsMissing: p.statsMissing,
-		stalledFrom: p.stalledTo, busyFrom: p.busyTo,
+		stalledFrom: p.stalledTo, busyFrom: p.busyTo, readings: p.readingsTo, parts: m.newParts(p.until),
 	}
 	next.win.Begin(next.from)
 	return next
@@ -130,6 +145,7 @@ func (m *levelRun) pass(ctx context.Context, p *pass, n, trials int) error {
 	if m.Plan.Measure.Window == plan.TimeWindows && !m.finite() {
 		p.until = p.from + int64(m.Plan.Measure.Interval)
 	}
+	m.readServerInTime(ctx, p)
 	err := m.await(ctx, p, n, trials)
 	p.failed = errors.As(err, new(*LoadError))
 	m.close(p)
@@ -282,7 +298,11 @@ func (m *levelRun) takeHeld(p *pass) {
 }
 
 func (m *levelRun) count(p *pass, r *record.Record, events []record.Event, data []byte) error {
+	if m.Fleet != nil && r.End < p.from && len(m.passes) == 0 && !m.finite() {
+		return nil // records of workers come a moment later: this one ended before the first window
+	}
 	p.win.Add(r)
+	m.part(p, r)
 	if m.timeline != nil {
 		m.timeline.Add(r)
 	}
@@ -338,12 +358,17 @@ func (m *levelRun) closeFlights(p *pass) {
 	})
 	m.eng.Sync(func() { // what is listed and has ended is collected now
 		pending := slices.Collect(maps.Values(flying))
+		for f, sent := range flying {
+			m.partPending(p, f.slot, sent.Sent)
+		}
 		for i := range m.held {
 			if r := &m.held[i].rec; r.Sent < p.until && r.Flags&record.Closing == 0 {
 				pending = append(pending, measure.Pending{Due: r.Due, Sent: r.Sent})
+				m.partPending(p, r.Slot, r.Sent)
 			}
 		}
 		p.win.Close(p.until, pending)
+		m.countSends(p)
 		m.collect = m.hold
 	})
 }

@@ -34,7 +34,7 @@ func (r *Runner) periodic(ctx context.Context) error {
 	}
 	stalled, start := r.eng.Stalled(), clock.Now()
 	loop := &engine.Periodic{Start: load.Periodic.Start, End: load.Periodic.End, Step: load.Periodic.Step, Period: load.Period}
-	err := r.eng.Start(ctx, loop)
+	err := r.eng.Begin(ctx, Order{Loop: loop})
 	if err == nil {
 		err = r.eng.Finished(ctx)
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/internal/clock"
+	"github.com/redline-bench/redline/internal/engine"
 	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
@@ -57,6 +58,9 @@ func (p *Prober) Run(ctx context.Context, lv result.Level, drain time.Duration, 
 		err = errors.Join(err, m.tapErr)
 	})
 	p.r.eng.ClearFailures()
+	if p.r.Fleet != nil && err == nil {
+		err = p.r.Fleet.Ended(nil, nil)
+	}
 	return err
 }
 
@@ -108,6 +112,7 @@ func (m *probe) add(r *record.Record, _ []record.Event, _ []byte) {
 		return
 	}
 	m.win.Add(r)
+	m.part(&m.from, r)
 	m.series.Add(r)
 	m.time.Add(r)
 }
@@ -184,8 +189,14 @@ func (m *probe) level(now int64, confidence float64) (*result.Level, []result.Re
 	m.readTo(&p)
 	wall := time.Duration(now - p.from)
 	total := measure.NewWindow(m.setup)
-	pending := m.pending(now)
+	flights := m.eng.Flights()
+	pending := pendingAt(flights, now)
 	m.eng.Sync(func() {
+		p.parts = m.copyParts(p.parts)
+		for _, f := range flights {
+			m.partPending(&p, uint32(f.Slot), f.Sent)
+		}
+		m.countSends(&p)
 		total.Merge(m.win)
 		total.Begin(p.from)
 		total.Close(now, pending)
@@ -207,10 +218,10 @@ func (m *probe) level(now int64, confidence float64) (*result.Level, []result.Re
 	return &lv, m.reasons
 }
 
-// pending are the requests that are in flight now.
-func (m *probe) pending(now int64) []measure.Pending {
+// pendingAt are the requests that are in flight now.
+func pendingAt(flights []engine.Flight, now int64) []measure.Pending {
 	var out []measure.Pending
-	for _, f := range m.eng.Flights() {
+	for _, f := range flights {
 		if f.Sent < now {
 			out = append(out, measure.Pending{Due: f.Due, Sent: f.Sent})
 		}

@@ -84,8 +84,13 @@ type Runner struct {
 	// Timeline keeps what happened over time, and the distribution of latencies, for reports that draw.
 	Timeline bool
 
+	// Fleet makes the load in place of an engine in this process; nil where this process makes the load itself.
+	Fleet Fleet
+	// Known are levels that were measured before, in the order of the search: they are not measured again.
+	Known []Done
+
 	hard context.Context // ends when requests in flight are cut
-	eng  *engine.Engine
+	eng  Load
 	// collect receives the records of the engine; nil ignores them. It is read and set in functions given to engine.Sync.
 	collect func(r *record.Record, events []record.Event, data []byte)
 	pulse   *vitals.Pulse
@@ -130,12 +135,8 @@ func Environment() result.Environment {
 
 func (r *Runner) run(ctx, hard context.Context) error {
 	r.hard = hard
-	if r.Plan.Load.Mode == plan.CustomIntervals {
-		gaps, err := readIntervals(ctx, r.Plan.Load.Intervals, r.Plan.Load.LenientIntervals)
-		if err != nil {
-			return err
-		}
-		r.gaps = gaps
+	if err := r.readGaps(ctx); err != nil {
+		return err
 	}
 	if err := r.open(hard); err != nil {
 		return err
@@ -146,8 +147,21 @@ func (r *Runner) run(ctx, hard context.Context) error {
 	return errors.Join(err, r.close())
 }
 
+// readGaps reads the file of custom intervals.
+func (r *Runner) readGaps(ctx context.Context) (err error) {
+	if r.Plan.Load.Mode == plan.CustomIntervals {
+		r.gaps, err = readIntervals(ctx, r.Plan.Load.Intervals, r.Plan.Load.LenientIntervals)
+	}
+	return err
+}
+
 // open starts the engine, and what watches this process.
 func (r *Runner) open(hard context.Context) error {
+	if r.Fleet != nil {
+		r.Fleet.Open(r.take)
+		r.eng, r.pulse = r.Fleet, vitals.StartPulse()
+		return nil
+	}
 	eng, err := engine.Open(hard, engine.Config{
 		Service: r.Service, Source: r.Source, Collect: r.take, Keep: r.Exporter != nil || r.Plan.Load.Mode == plan.SessionConcurrency,
 		Timeout: r.Plan.Target.Timeout, Patience: r.Patience, StopOnFailure: r.Plan.Measure.StopOnFailure,
@@ -156,7 +170,7 @@ func (r *Runner) open(hard context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.eng, r.pulse = eng, vitals.StartPulse()
+	r.eng, r.pulse = local{eng}, vitals.StartPulse()
 	return nil
 }
 
@@ -167,6 +181,11 @@ func (r *Runner) close() error {
 
 // loadError says why the engine ended the load.
 func (r *Runner) loadError() error {
+	if r.Fleet != nil {
+		if err := r.Fleet.Broken(); err != nil {
+			return err
+		}
+	}
 	return &LoadError{Workers: r.eng.WorkerErrors(), Async: r.Async, Stall: r.eng.GivenUp()}
 }
 

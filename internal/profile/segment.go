@@ -7,11 +7,16 @@ import (
 )
 
 // deal says which requests of a level this process sends. Requests of a closed loop go with the slots.
-func (m *levelRun) deal(lv *result.Level) segment.Deal {
+func (m *levelRun) deal(lv *result.Level) segment.Deal { return m.dealOf(lv, m.Plan.Segment) }
+
+// dealOf says which requests of a level a segment sends.
+func (m *levelRun) dealOf(lv *result.Level, part segment.Segment) segment.Deal {
 	if lv.Mode == plan.Concurrency || lv.Mode == plan.SessionConcurrency {
-		return m.Plan.Segment.Over(lv.Concurrency)
+		return part.Over(lv.Concurrency)
 	}
-	return m.Plan.Arrivals(m.Model.Sequential(), m.Async)
+	p := *m.Plan
+	p.Segment = part
+	return p.Arrivals(m.Model.Sequential(), m.Async)
 }
 
 // minRequests is how many requests of this process a window by count has.

@@ -151,7 +151,7 @@ func (d *divided) send(t *testing.T, part segment.Segment) (list []sent, ids []u
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
-		model, sources := d.traffic(t, ctx, svc, p)
+		model, sources := d.traffic(ctx, t, svc, p)
 		r := &profile.Runner{
 			Plan: p, Service: svc, Model: model, Observer: &journal{}, Async: d.async, Times: d.times,
 			Source: func(slot, active int) engine.Source { return sources.Source(slot, active) },
@@ -170,7 +170,7 @@ func (d *divided) send(t *testing.T, part segment.Segment) (list []sent, ids []u
 }
 
 // traffic makes the requests of the plan: their rows are the steps of one stream.
-func (d *divided) traffic(t *testing.T, ctx context.Context, svc *testkit.Service, p *plan.Plan) (*service.Model, *workload.Sources) {
+func (d *divided) traffic(ctx context.Context, t *testing.T, svc *testkit.Service, p *plan.Plan) (*service.Model, *workload.Sources) {
 	model := &service.Model{Name: "fake", Statistics: true, Inputs: []service.TensorSpec{{Name: "IN", Type: tensor.Int32, Shape: tensor.Shape{1}}}}
 	if d.state {
 		model.Scheduler = service.SequenceBatcher

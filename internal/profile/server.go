@@ -3,8 +3,10 @@ package profile
 import (
 	"context"
 	"errors"
+	"math"
 	"time"
 
+	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/service"
@@ -44,11 +46,48 @@ func (m *levelRun) closeServer(ctx context.Context, p *pass, cause error) error 
 		p.statsMissing = true
 		return nil
 	}
-	ctx, cancel := graceAfter(ctx, statsGrace)
-	defer cancel()
-	s, err := m.stats(ctx)
+	s, err := m.statsAtEnd(ctx, p)
 	p.serverTo, p.statsMissing = s, s == nil
 	return err
+}
+
+func (m *levelRun) statsAtEnd(ctx context.Context, p *pass) ([]service.ModelStats, error) {
+	if p.serverAtEnd != nil {
+		select {
+		case r := <-p.serverAtEnd:
+			return r.stats, r.err
+		default: // the window was closed early
+		}
+	}
+	ctx, cancel := graceAfter(ctx, statsGrace)
+	defer cancel()
+	return m.stats(ctx)
+}
+
+// serverReading is one reading of the server's counters.
+type serverReading struct {
+	stats []service.ModelStats
+	err   error
+}
+
+// readServerInTime reads the server's counters when the window ends. The windows of a fleet are closed a moment later, when the
+// records of all workers have come.
+func (m *levelRun) readServerInTime(ctx context.Context, p *pass) {
+	if m.Fleet == nil || p.until == math.MaxInt64 || p.statsMissing {
+		return
+	}
+	p.serverAtEnd = make(chan serverReading, 1)
+	go func() {
+		timer := time.NewTimer(time.Duration(p.until - clock.Now()))
+		defer timer.Stop()
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		}
+		s, err := m.stats(ctx)
+		p.serverAtEnd <- serverReading{s, err}
+	}()
 }
 
 // statsGrace is how long the server may take for its counters after an interrupt.

@@ -49,6 +49,7 @@ type Record struct {
 	First   int64  // first byte of the response seen
 	End     int64  // end of the last response that has outputs
 	Late    int64  // read lag: the longest time for which a part of the response had arrived but was not read; 0 if unknown
+	ID      uint64 // request id; 0 for none
 	SeqID   uint64 // sequence or correlation id; 0 for none
 	In, Out uint64 // payload bytes received and sent
 	Step    uint32 // the prepared request that was sent: an index into the workload

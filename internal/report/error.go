@@ -22,7 +22,7 @@ func MeasurementError(indent, label string, e *result.MeasurementError) string {
 	}
 	fmt.Fprintf(&b, "%s%s: %s%s usec at p50, %s%s usec at p99", indent, label, what, signedMicros(e.P50Ns), p99, signedMicros(e.P99Ns))
 	if t := e.Tokens; t != nil {
-		fmt.Fprintf(&b, "; mean time to first token %s, between tokens %s", signedMicros(t.TTFTNs), signedMicros(t.ITLNs))
+		fmt.Fprintf(&b, "; mean time to first token %s usec, between tokens %s usec", signedMicros(t.TTFTNs), signedMicros(t.ITLNs))
 	}
 	if e.Exact {
 		fmt.Fprintf(&b, ", calibrated with this traffic at %s %s", unit.Digits(e.PerSecond, 3), pace)

@@ -22,9 +22,10 @@ func Health(w io.Writer, l *result.Level, s Style) {
 	writeProblems(&p, l)
 	failures(&p, l)
 	latencies(&p, l)
-	if _, ended := measure.Counts(l); ended > 0 { // else the client did nothing that could be measured
+	if _, ended := measure.Counts(l); ended > 0 && l.Health != (result.Health{}) { // else the client did nothing that could be measured
 		client(&p, l)
 	}
+	workers(&p, l)
 	serverMetrics(&p, l.ServerMetrics)
 	p.to(w)
 }

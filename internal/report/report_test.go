@@ -112,7 +112,7 @@ func TestHealth(t *testing.T) {
 	l.Health.Times = "arrival"
 	l.Health.Error = &result.MeasurementError{P50Ns: 4200, P99Ns: 31_000, Exact: true, PerSecond: 800, Tokens: &result.TokenError{TTFTNs: 12_340, ITLNs: -40}}
 	f("tokens of a calibrated run", l, closed+
-		"    Measurement error: a token's time +4.2 usec at p50, +31 usec at p99; mean time to first token +12, between tokens 0.0, calibrated with this traffic at 800 tokens/s\n")
+		"    Measurement error: a token's time +4.2 usec at p50, +31 usec at p99; mean time to first token +12 usec, between tokens 0.0 usec, calibrated with this traffic at 800 tokens/s\n")
 
 	l = closedLevel()
 	l.Client.Failed = 25

@@ -76,6 +76,8 @@ func (g *generator) schema(typ reflect.Type) map[string]any {
 		return map[string]any{"type": "array", "items": g.schema(typ.Elem())}
 	case reflect.Map:
 		return map[string]any{"type": "object", "additionalProperties": g.schema(typ.Elem())}
+	case reflect.Interface: // the value of a knob
+		return map[string]any{"type": []any{"integer", "string"}}
 	case reflect.String:
 		return map[string]any{"type": "string"}
 	case reflect.Bool:

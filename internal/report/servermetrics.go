@@ -1,12 +1,13 @@
 package report
 
 import (
+	"fmt"
 	"io"
-	"strconv"
 	"strings"
 
 	"github.com/redline-bench/redline/internal/cleantext"
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/unit"
 )
 
 // Server writes what the server's own metrics reported at a level, if they were read.
@@ -49,16 +50,17 @@ func serverMetrics(p *page, m *result.ServerMetrics) {
 	}
 }
 
-// quantity writes one line for a quantity, of one server or of several GPUs, and reports whether it has a value.
+// quantity writes one line for a quantity, of one or several servers or GPUs, and reports whether it has a value.
 func quantity(p *page, list []result.ServerSeries) bool {
-	var sum, most, low, high, n float64
+	var sum, most, low, high float64
+	n := 0
 	for i := range list {
 		s := &list[i]
 		if !s.Known {
 			continue
 		}
 		if n == 0 {
-			low, high = s.Avg, s.Avg
+			low, high, most = s.Avg, s.Avg, s.Max
 		}
 		n++
 		sum, most, low, high = sum+s.Avg, max(most, s.Max), min(low, s.Avg), max(high, s.Avg)
@@ -66,22 +68,23 @@ func quantity(p *page, list []result.ServerSeries) bool {
 	if n == 0 {
 		return false
 	}
-	unit, each := list[0].Unit, ""
+	units, each := list[0].Unit, ""
 	if n > 1 {
-		each = " of " + strconv.FormatFloat(n, 'f', 0, 64) + " GPUs, from " + withUnit(low, unit) + " to " + withUnit(high, unit)
+		what := "servers"
+		if list[0].Of != "" {
+			what = "GPUs"
+		}
+		each = fmt.Sprintf(" of %d %s, from %s to %s", n, what, withUnit(low, units), withUnit(high, units))
 	}
-	p.linef("    %s: %s on average%s, %s at most", list[0].Title, withUnit(sum/n, unit), each, withUnit(most, unit))
+	p.linef("    %s: %s on average%s, %s at most", list[0].Title, withUnit(sum/float64(n), units), each, withUnit(most, units))
 	return true
 }
 
 // withUnit formats a value with its unit.
-func withUnit(v float64, unit string) string {
-	text := strconv.FormatFloat(v, 'g', 4, 64)
-	if v >= 1e4 {
-		text = strconv.FormatFloat(v, 'f', 0, 64)
+func withUnit(v float64, units string) string {
+	text := unit.Digits(v, 4)
+	if strings.HasPrefix(units, "/") {
+		return text + units
 	}
-	if strings.HasPrefix(unit, "/") {
-		return text + unit
-	}
-	return text + " " + unit
+	return text + " " + units
 }

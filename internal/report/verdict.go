@@ -4,7 +4,6 @@ import (
 	"io"
 	"slices"
 
-	"github.com/redline-bench/redline/internal/cleantext"
 	"github.com/redline-bench/redline/internal/result"
 )
 
@@ -14,10 +13,12 @@ func Verdict(w io.Writer, r *result.Result, s Style) {
 	v := &r.Verdict
 	color, meaning := verdictWords(r)
 	p.linef("%s %s, %s", p.paint(bold, "Verdict:"), p.paint(color, string(v.State)), meaning)
-	for _, r := range v.Reasons {
-		p.linef("  %s", cleantext.Cut(r.What, 1000))
-		if r.Try != "" {
-			p.linef("    try: %s", cleantext.Line(r.Try))
+	for _, why := range Reasons(r) {
+		for _, what := range why.What {
+			p.linef("  %s", what)
+		}
+		if why.Try != "" {
+			p.linef("    try: %s", why.Try)
 		}
 	}
 	p.to(w)
@@ -33,6 +34,9 @@ func verdictWords(r *result.Result) (color, meaning string) {
 	untested := slices.ContainsFunc(r.Levels, func(lv result.Level) bool { return lv.Untested })
 	switch r.Verdict.State {
 	case result.Valid:
+		if len(r.Levels) > 0 && !slices.ContainsFunc(r.Levels, func(lv result.Level) bool { return !lv.Idle }) {
+			return green, "this part of the load had nothing to send"
+		}
 		if untested {
 			return green, "the client kept up; stability was not tested"
 		}

@@ -34,6 +34,8 @@ type Result struct {
 	// RunID names the run in what is sent to other tools, Telemetry is what arrived there.
 	RunID     string `json:"run_id,omitempty"`
 	Telemetry []Sent `json:"telemetry,omitempty"`
+	// Scenario is the name that a scenario file gives itself; empty for other runs.
+	Scenario string `json:"scenario,omitempty"`
 	// GoodputBounds are the bounds that a good request keeps, as "time_to_first_token:200"; empty where none were given.
 	GoodputBounds string `json:"goodput_bounds,omitempty"`
 	// Options are those of the command line without secrets, such as "--concurrency=4", if Plan does not have all of the run.
@@ -48,8 +50,12 @@ type Result struct {
 	Verdict Verdict `json:"verdict"`
 	Checks  []Check `json:"checks,omitempty"` // rules and the baseline that the run was held to
 	// Find is the search of 'redline find'; nil for other commands. Levels are then the confirmations.
-	Find        *Find `json:"find,omitempty"`
+	Find *Find `json:"find,omitempty"`
+	// Tune is the search of 'redline tune'; nil for other commands. Find is then the search of its best candidate.
+	Tune        *Tune `json:"tune,omitempty"`
 	Interrupted bool  `json:"interrupted,omitempty"`
+	// Fleet is the fleet that made the load; nil where one process made it.
+	Fleet *Fleet `json:"fleet,omitempty"`
 	// Error is why the run ended early; empty if it did not.
 	Error string `json:"error,omitempty"`
 }
@@ -141,6 +147,8 @@ type Level struct {
 	GPU       *GPU      `json:"gpu,omitempty"`
 	Failures  []Failure `json:"failures,omitempty"`
 	Health    Health    `json:"health"`
+	// ServerTraces are the slowest requests with the spans of client and server (--trace-file).
+	ServerTraces *ServerTraces `json:"server_traces,omitempty"`
 	// ServerMetrics are the server's own metrics during the level (--server-metrics).
 	ServerMetrics *ServerMetrics `json:"server_metrics,omitempty"`
 	// ClientLimited: the client, not the server, set the numbers of this level; the verdict has the reasons.
@@ -157,6 +165,8 @@ type Level struct {
 	Timeline  *Timeline  `json:"timeline,omitempty"`
 	// Batches divide the time of the merged windows into a few parts; empty if that time is too short.
 	Batches []Batch `json:"batches,omitempty"`
+	// Workers are what the workers of a fleet did in the merged windows, in the order of their numbers.
+	Workers []Worker `json:"workers,omitempty"`
 }
 
 // Window is one measurement window. Error is set if it could not be measured.

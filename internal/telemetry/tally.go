@@ -9,12 +9,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/measure"
-	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/result"
-	"github.com/redline-bench/redline/internal/vitals"
 )
 
 // Tally counts the requests of a run by level. It is safe for concurrent use.
@@ -22,9 +19,6 @@ type Tally struct {
 	mu      sync.Mutex
 	levels  []*Level
 	current map[string]current // of each traffic class
-	read    vitals.Reading
-	readAt  int64
-	usage   Usage
 }
 
 // current is the level of a traffic class that was counted last.
@@ -44,19 +38,17 @@ type Level struct {
 	// first, Lag the send lag.
 	Latency, First, Gap, Lag Histogram
 	InputTokens, Tokens      uint64
+	// InFlight and what was asked for are 0 when the level is over.
 	InFlight                 int
 	AskedInFlight, AskedRate float64
 }
 
-// Usage is the health of the client since the reading before.
-type Usage struct {
-	CPUCores            float64
-	GCPause, SchedDelay time.Duration // the longest
-}
+// end makes the values of the moment those of a level that is over.
+func (l *Level) end() { l.InFlight, l.AskedInFlight, l.AskedRate = 0, 0, 0 }
 
 // NewTally makes an empty tally.
 func NewTally() *Tally {
-	return &Tally{current: map[string]current{}, read: vitals.Read(), readAt: clock.Now()}
+	return &Tally{current: map[string]current{}}
 }
 
 // Add counts a request that has ended. fromDue: latency starts at the due time.
@@ -79,14 +71,9 @@ func (t *Tally) Add(lv *result.Level, fromDue bool, r *record.Record) {
 	if r.First > from && r.Responses > 1 {
 		l.First.add(r.First - from)
 	}
-	if scheduled(lv.Mode) {
+	if lv.Mode.Scheduled() {
 		l.Lag.add(r.Sent - r.Due)
 	}
-}
-
-// scheduled reports whether requests have due times.
-func scheduled(m plan.Mode) bool {
-	return m == plan.RequestRate || m == plan.CustomIntervals || m == plan.FixedSchedule
 }
 
 // Tokens counts the tokens of a response of a language model that was streamed from first to last.
@@ -114,9 +101,7 @@ func (t *Tally) level(lv *result.Level) *Level {
 	if now.of == lv {
 		return now.level
 	}
-	bare := *lv
-	bare.Class = ""
-	name, before := measure.LevelName(&bare), now.level
+	name, before := measure.LoadName(lv), now.level
 	now = current{of: lv}
 	for _, l := range t.levels {
 		if l.Class == lv.Class && l.Name == name { // measured again, as with several runs of a level
@@ -124,25 +109,22 @@ func (t *Tally) level(lv *result.Level) *Level {
 		}
 	}
 	if now.level == nil {
-		now.level = &Level{Class: lv.Class, Name: name, Start: time.Now(), AskedInFlight: float64(lv.Concurrency), AskedRate: lv.Rate}
+		now.level = &Level{Class: lv.Class, Name: name, Start: time.Now()}
 		t.levels = append(t.levels, now.level)
 	}
 	if before != nil && before != now.level {
-		before.InFlight = 0
+		before.end()
 	}
+	now.level.AskedInFlight, now.level.AskedRate = float64(lv.Concurrency), lv.Rate
 	t.current[lv.Class] = now
 	return now.level
 }
 
-// Read shows every level and the client's health since the last Read. fn must not keep the levels.
-func (t *Tally) Read(fn func(levels []*Level, usage Usage)) {
-	now, at := vitals.Read(), clock.Now()
+// End ends all levels: the load is over, and nothing is in flight.
+func (t *Tally) End() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if d := time.Duration(at - t.readAt); d > 0 {
-		u := now.Since(t.read)
-		t.usage = Usage{CPUCores: u.CPU.Seconds() / d.Seconds(), GCPause: u.GCPause, SchedDelay: u.SchedDelay}
-		t.read, t.readAt = now, at
+	for _, l := range t.levels {
+		l.end()
 	}
-	fn(t.levels, t.usage)
 }

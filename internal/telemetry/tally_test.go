@@ -3,6 +3,7 @@ package telemetry_test
 import (
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"testing"
 
 	"github.com/redline-bench/redline/internal/plan"
@@ -25,7 +26,7 @@ func TestTallyCountsEveryRequest(t *testing.T) {
 	tally.Tokens(rate, 7, 5, 100, 500)
 	tally.InFlight(one, 9)
 	tally.InFlight(rate, 4)
-	tally.Read(func(levels []*telemetry.Level, _ telemetry.Usage) {
+	tally.NewReader().Read(func(levels []*telemetry.Level, _ telemetry.Usage) {
 		if len(levels) != 2 || levels[0].Outcomes[record.OK] != 3 || levels[0].Outcomes[record.Timeout] != 1 || levels[0].Latency.Count() != 3 || levels[0].Lag.Count() != 0 {
 			t.Errorf("levels are %+v", levels[0])
 		}
@@ -36,10 +37,32 @@ func TestTallyCountsEveryRequest(t *testing.T) {
 		if l.First.Count() != 1 || l.Lag.Exponential().Sum != 10e-9 || l.Tokens != 5 || l.InputTokens != 7 || l.Gap.Exponential().Sum != 100e-9 {
 			t.Errorf("the level is %+v", l)
 		}
-		if levels[0].InFlight != 0 || l.InFlight != 4 {
+		if levels[0].InFlight != 0 || levels[0].AskedInFlight != 0 || l.InFlight != 4 || l.AskedRate != 50 {
 			t.Errorf("%d and %d requests are in flight", levels[0].InFlight, l.InFlight)
 		}
 	})
+	tally.End()
+	tally.NewReader().Read(func(levels []*telemetry.Level, _ telemetry.Usage) {
+		if levels[1].InFlight != 0 || levels[1].AskedRate != 0 || levels[1].Outcomes[record.OK] != 1 {
+			t.Errorf("after the end the level is %+v", levels[1])
+		}
+	})
+}
+
+// Each receiver sees the CPU and the pauses since its own last reading, however often others read.
+func TestReadersDoNotDisturbEachOther(t *testing.T) {
+	tally := telemetry.NewTally()
+	often, once := tally.NewReader(), tally.NewReader()
+	usage := func(r *telemetry.Reader) (u telemetry.Usage) {
+		r.Read(func(_ []*telemetry.Level, now telemetry.Usage) { u = now })
+		return u
+	}
+	runtime.GC() // it has a pause
+	first := usage(often)
+	usage(often)
+	if got := usage(once); first.GCPause == 0 || got.GCPause < first.GCPause {
+		t.Errorf("one reader saw a pause of %v, the other %v", first.GCPause, got.GCPause)
+	}
 }
 
 // Traffic classes that run at the same time are counted apart, each with its own level in progress.
@@ -53,7 +76,7 @@ func TestTallyKeepsClassesApart(t *testing.T) {
 		tally.Add(images, false, &record.Record{End: 10})
 	}
 	tally.Add(images, false, &record.Record{End: 10})
-	tally.Read(func(levels []*telemetry.Level, _ telemetry.Usage) {
+	tally.NewReader().Read(func(levels []*telemetry.Level, _ telemetry.Usage) {
 		if len(levels) != 2 || levels[0].Class != "chat" || levels[0].Name != "concurrency 2" || levels[0].Outcomes[record.OK] != 3 || levels[0].InFlight != 2 || levels[1].Outcomes[record.OK] != 4 {
 			t.Errorf("levels are %+v and %+v", levels[0], levels[1])
 		}
@@ -71,7 +94,7 @@ func TestExponentialHoldsTheValues(t *testing.T) {
 		tally.Add(lv, false, &record.Record{End: ns})
 	}
 	tally.Add(lv, false, &record.Record{Sent: 5, End: 5})
-	tally.Read(func(levels []*telemetry.Level, _ telemetry.Usage) {
+	tally.NewReader().Read(func(levels []*telemetry.Level, _ telemetry.Usage) {
 		e := levels[0].Latency.Exponential()
 		sum := e.Zeros
 		for _, n := range e.Counts {

@@ -2,7 +2,7 @@
 //
 // The choice and the names are a function of the run's key, the slot and the send time, which no two requests share. So the
 // connection pool that writes the header and the collector that later makes the span agree without passing anything on, and a request
-// that is not traced costs one multiplication or two.
+// that is not traced costs two hashes of an integer.
 package traceid
 
 import (

@@ -25,7 +25,7 @@ A keyword argument is an option of the command, with ``-`` written as ``_``:
 from ._errors import Interrupted, NoRequests, NotJudged, RedlineError, RuleFailed, Unstable
 from ._program import program
 from ._result import Check, Latency, Level, Metric, Records, Result
-from ._run import Output, find, llm, measure, profile, run, version
+from ._run import Output, find, llm, measure, profile, run, tune, version
 
 __all__ = [
     "Check",
@@ -47,5 +47,6 @@ __all__ = [
     "profile",
     "program",
     "run",
+    "tune",
     "version",
 ]

@@ -37,6 +37,11 @@ def find(traffic: str, **options: Any) -> Result:
     return measure("find", traffic, **options)
 
 
+def tune(traffic: str = "profile", **options: Any) -> Result:
+    """Runs ``redline tune``: searches for the best configuration of a model. ``vary`` takes a list: ``["instances=1..4"]``."""
+    return measure("tune", traffic, **options)
+
+
 def measure(command: str, *arguments: str, **options: Any) -> Result:
     """Runs a command that has the option ``--json FILE`` and returns its result.
 

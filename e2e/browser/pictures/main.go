@@ -1,7 +1,9 @@
-// Command pictures makes the pictures of the report page in the documentation: it opens a page in Chromium and writes what a
-// reader sees at the top of it, wide in light and dark colors, and narrow.
+// Command pictures takes pictures of a page in Chromium.
 //
-//	pictures PAGE.html FOLDER
+//	pictures PAGE FOLDER NAME:WIDTH:SCHEME[:PART] ...
+//
+// PAGE is a file or an http address. Each picture becomes FOLDER/NAME.png, WIDTH pixels wide, in the color scheme light or
+// dark. It shows the top of the page, or PART of it: the id of a section, or "all" for the whole page.
 package main
 
 import (
@@ -10,6 +12,8 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/chromedp/cdproto/emulation"
@@ -18,35 +22,42 @@ import (
 	"github.com/redline-bench/redline/e2e/peers"
 )
 
-// picture is one file: the top of the page at a width, in a color scheme.
+// picture is one file: the page at a width, in a color scheme.
 type picture struct {
 	name   string
-	width  int
+	width  int64
 	scheme string
+	part   string // id of a section, "all", or empty for the top of the page
 }
 
-// height is that of every picture, in pixels.
+// height is that of a picture of the page's top, in pixels.
 const height = 1330
 
 func main() {
-	if len(os.Args) != 3 {
-		fmt.Fprintln(os.Stderr, "usage: pictures PAGE.html FOLDER")
+	if len(os.Args) < 4 {
+		fmt.Fprintln(os.Stderr, "usage: pictures PAGE FOLDER NAME:WIDTH:SCHEME[:PART] ...")
 		os.Exit(2)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, os.Args[1], os.Args[2]); err != nil {
+	if err := run(ctx, os.Args[1], os.Args[2], os.Args[3:]); err != nil {
 		fmt.Fprintln(os.Stderr, "pictures:", err)
 		os.Exit(1) //nolint:gocritic // stop only ends the watch of signals
 	}
 }
 
-func run(ctx context.Context, page, folder string) error {
-	path, err := peers.InstallChromium(ctx)
+func run(ctx context.Context, page, folder string, wanted []string) error {
+	list, err := parse(wanted)
 	if err != nil {
 		return err
 	}
-	page, err = filepath.Abs(page)
+	if !strings.HasPrefix(page, "http://") {
+		if page, err = filepath.Abs(page); err != nil {
+			return err
+		}
+		page = "file://" + page
+	}
+	path, err := peers.InstallChromium(ctx)
 	if err != nil {
 		return err
 	}
@@ -54,24 +65,50 @@ func run(ctx context.Context, page, folder string) error {
 		chromedp.WSURLReadTimeout(time.Minute), chromedp.Flag("hide-scrollbars", true))
 	alloc, stop := chromedp.NewExecAllocator(ctx, opts...)
 	defer stop()
-	for _, p := range []picture{{"report.png", 1200, "light"}, {"report-dark.png", 1200, "dark"}, {"report-phone.png", 400, "light"}} {
-		png, err := p.take(alloc, "file://"+page)
+	browser, end := chromedp.NewContext(alloc)
+	defer end()
+	if err := chromedp.Do(browser); err != nil {
+		return fmt.Errorf("start chromium: %w", err)
+	}
+	for _, p := range list {
+		png, err := p.take(browser, page)
 		if err != nil {
 			return fmt.Errorf("%s: %w", p.name, err)
 		}
-		if err := os.WriteFile(filepath.Join(folder, p.name), png, 0o644); err != nil {
+		file := filepath.Join(folder, p.name+".png")
+		if err := os.WriteFile(file, png, 0o644); err != nil {
 			return err
 		}
-		fmt.Println(filepath.Join(folder, p.name))
+		fmt.Println(file)
 	}
 	return nil
 }
 
-// take opens the page and returns its picture.
-func (p *picture) take(alloc context.Context, url string) ([]byte, error) {
-	ctx, end := chromedp.NewContext(alloc)
+func parse(wanted []string) ([]picture, error) {
+	var list []picture
+	for _, w := range wanted {
+		f := strings.SplitN(w, ":", 4)
+		if len(f) < 3 {
+			return nil, fmt.Errorf("%q is not NAME:WIDTH:SCHEME[:PART]", w)
+		}
+		width, err := strconv.ParseInt(f[1], 10, 32)
+		if err != nil {
+			return nil, fmt.Errorf("%q has no width: %w", w, err)
+		}
+		p := picture{name: f[0], width: width, scheme: f[2]}
+		if len(f) == 4 {
+			p.part = f[3]
+		}
+		list = append(list, p)
+	}
+	return list, nil
+}
+
+// take opens the page in a tab of its own and returns its picture.
+func (p *picture) take(browser context.Context, url string) ([]byte, error) {
+	ctx, end := chromedp.NewContext(browser)
 	defer end()
-	if err := chromedp.Do(ctx, chromedp.EmulateViewport(int64(p.width), height)); err != nil {
+	if err := chromedp.Do(ctx, chromedp.EmulateViewport(p.width, height)); err != nil {
 		return nil, err
 	}
 	_, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
@@ -83,17 +120,30 @@ func (p *picture) take(alloc context.Context, url string) ([]byte, error) {
 	if err := chromedp.Do(ctx, chromedp.Navigate(url)); err != nil {
 		return nil, err
 	}
-	if err := p.drawn(ctx); err != nil {
+	if err := drawn(ctx); err != nil {
 		return nil, err
 	}
-	return chromedp.Run(ctx, chromedp.CaptureScreenshot())
+	switch p.part {
+	case "":
+		return chromedp.Run(ctx, chromedp.CaptureScreenshot())
+	case "all":
+		return chromedp.Run(ctx, chromedp.FullScreenshot(100))
+	}
+	margin := fmt.Sprintf(`document.getElementById(%q).style.padding = "0 16px 16px", true`, p.part)
+	if _, err := chromedp.Run(ctx, chromedp.Evaluate[bool](margin)); err != nil {
+		return nil, err
+	}
+	if err := drawn(ctx); err != nil {
+		return nil, err
+	}
+	return chromedp.Run(ctx, chromedp.Screenshot(chromedp.CSS("#"+p.part)))
 }
 
 // drawn waits until the charts fill their places.
-func (p *picture) drawn(ctx context.Context) error {
+func drawn(ctx context.Context) error {
 	const filled = `(() => {
 		const all = [...document.querySelectorAll(".host canvas")];
-		return all.length > 0 && all.every((c) => Math.abs(c.getBoundingClientRect().width - c.closest(".host").clientWidth) < 2);
+		return document.readyState === "complete" && all.every((c) => Math.abs(c.getBoundingClientRect().width - c.closest(".host").clientWidth) < 2);
 	})()`
 	ctx, stop := context.WithTimeout(ctx, time.Minute)
 	defer stop()

@@ -57,6 +57,7 @@ func all(heavy bool) []peer {
 		of("zsh", peers.InstallZsh),
 		of("fish", peers.InstallFish),
 		of("nginx", peers.InstallNginx),
+		of("nats-server", peers.InstallNATS),
 		of("Prometheus", peers.InstallPrometheus),
 		of("hypercorn", peers.InstallHypercorn),
 		of("rpm", peers.InstallRPM),

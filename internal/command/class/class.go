@@ -41,6 +41,8 @@ type Together struct {
 	Tap func(fromSend bool) func(lv *result.Level, window int, r *record.Record) error
 	// Responses is shown every measured response of a language model; nil where nothing counts them.
 	Responses func(lv *result.Level, r *telemetry.Response)
+	// LevelEnds adds the server's metrics to a level that is over; nil for a class beside others: their levels have one time together.
+	LevelEnds func(lv *result.Level)
 	// Progress is called several times a second.
 	Progress func(p Progress)
 }

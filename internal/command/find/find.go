@@ -12,6 +12,7 @@ import (
 	"github.com/redline-bench/redline/internal/command/llm"
 	"github.com/redline-bench/redline/internal/command/outcome"
 	"github.com/redline-bench/redline/internal/command/profile"
+	"github.com/redline-bench/redline/internal/find"
 	"github.com/redline-bench/redline/internal/gate"
 	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/option"
@@ -64,7 +65,7 @@ func Run(p *command.IO, args []string) (int, error) {
 	}
 	s := &session{IO: p, sigs: sigs, opts: o, what: what, target: t}
 	if s.tiers, err = o.objectives(); err == nil {
-		err = checkObjectives(s.tiers, t.Sample())
+		err = find.CheckObjectives(s.tiers, t.Sample())
 	}
 	if err != nil {
 		return 0, command.Usage(err)
@@ -102,15 +103,29 @@ func usage(err error) error {
 	return command.Usage(err)
 }
 
+// exits are the exit codes as they are meant here.
+func exits() []option.Exit {
+	return []option.Exit{
+		{Code: command.ExitOK, Meaning: "a capacity was found, or all objectives hold at the highest load"},
+		{Code: command.ExitUnstable, Meaning: "the time of --budget was over before the answer"},
+		{Code: command.ExitAssertion, Meaning: "an objective fails even at the lowest load, or a rule of --assert does not hold"},
+		{Code: command.ExitInvalid, Meaning: "the client is the limit, not the server"},
+		{Code: command.ExitError, Meaning: "any other error: wrong options, no connection, the server stopped answering"},
+		{Code: command.ExitInterrupted, Meaning: "interrupted; what was found so far is reported"},
+	}
+}
+
 // Command describes the command.
 func Command() option.Command {
-	return option.Command{Exits: command.Exits(command.ExitOK, command.ExitUnstable, command.ExitAssertion, command.ExitInvalid, command.ExitError, command.ExitInterrupted), Rows: defaults().rows(), Words: []string{"profile", "llm"}, Intro: `Usage: redline find profile --slo RULE [options] [options of redline profile]
+	return option.Command{Exits: exits(), Rows: defaults().rows(), Words: []string{"profile", "llm"}, Intro: `Usage: redline find profile --slo RULE [options] [options of redline profile]
        redline find llm --slo RULE [options] [options of redline llm]
 
 Searches for the highest load at which every objective holds, and says how sure the answer is. Options that are not
 listed here are those of 'redline profile' or 'redline llm', except for those that set the load or its duration: the
 search chooses them. docs/find.md is the manual.
-`, Examples: `  redline find profile -m resnet50 -u gpu:8001 -i grpc --slo 'p99<50ms' --slo 'error_rate<0.1%'
+`, Examples: `  redline find llm --embedded -m mock-llm --streaming --slo 'ttft.p90<100ms' --highest 20 --confirm 10s
+      try it out: no server needed
+  redline find profile -m resnet50 -u gpu:8001 -i grpc --slo 'p99<50ms' --slo 'error_rate<0.1%'
   redline find llm -m llama -u gpu:8000 --streaming --slo 'ttft.p99<200ms' --slo 'itl.p95<20ms'
   redline find llm -m llama --streaming --by users --think-time 5s --tier 'a: ttft.p95<1s' --tier 'b: ttft.p95<5s'
       the most users for each tier

@@ -68,7 +68,7 @@ func (o *options) rows() []option.Row {
 func read(args []string, secrets *secret.Set) (o *options, rest []string, err error) {
 	o = defaults()
 	o.table = &option.Table{Rows: o.rows(), Secrets: secrets}
-	own, rest := split(o.table.Rows, args)
+	own, rest := option.Split(o.table.Rows, args)
 	strays, err := o.table.Parse(own)
 	switch {
 	case err != nil:
@@ -78,23 +78,6 @@ func read(args []string, secrets *secret.Set) (o *options, rest []string, err er
 		err = o.check()
 	}
 	return o, rest, err
-}
-
-// split takes the options of some rows, by their full names, out of a command line.
-func split(rows []option.Row, args []string) (own, rest []string) {
-	for i := 0; i < len(args); i++ {
-		name, _, value := strings.Cut(args[i], "=")
-		if !slices.ContainsFunc(rows, func(r option.Row) bool { return "--"+r.Long == name }) {
-			rest = append(rest, args[i])
-			continue
-		}
-		own = append(own, args[i])
-		if !value && i+1 < len(args) {
-			i++
-			own = append(own, args[i])
-		}
-	}
-	return own, rest
 }
 
 func (o *options) check() error {
@@ -113,13 +96,9 @@ func (o *options) check() error {
 func (o *options) objectives() ([]find.Tier, error) {
 	var tiers []find.Tier
 	if len(o.slo) > 0 {
-		t := find.Tier{Name: "slo"}
-		for _, text := range o.slo {
-			r, err := gate.Parse(text)
-			if err != nil {
-				return nil, fmt.Errorf("--slo: %w", err)
-			}
-			t.Objectives = append(t.Objectives, r)
+		t, err := find.ParseTier("slo", o.slo)
+		if err != nil {
+			return nil, fmt.Errorf("--slo: %w", err)
 		}
 		tiers = append(tiers, t)
 	}
@@ -155,22 +134,6 @@ func parseTier(text string) (find.Tier, error) {
 		t.Objectives = append(t.Objectives, r)
 	}
 	return t, nil
-}
-
-// checkObjectives refuses rules that a search cannot have, or about numbers that the run cannot have.
-func checkObjectives(tiers []find.Tier, sample *gate.Sample) error {
-	for i := range tiers {
-		for j := range tiers[i].Objectives {
-			r := &tiers[i].Objectives[j]
-			if err := find.CheckObjective(r); err != nil {
-				return err
-			}
-			if err := r.Fits(sample); err != nil {
-				return fmt.Errorf("the objective %q: %w", r.Text, err)
-			}
-		}
-	}
-	return nil
 }
 
 // searched is the search as far as it is known before it: what rules about its answer can name.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/redline-bench/redline/internal/find"
 	"github.com/redline-bench/redline/internal/gate"
 	"github.com/redline-bench/redline/internal/measure"
 )
@@ -92,7 +93,7 @@ func TestObjectivesFitASearch(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = checkObjectives(tiers, &gate.Sample{Level: measure.Sample(nil, false)})
+		err = find.CheckObjectives(tiers, &gate.Sample{Level: measure.Sample(nil, false)})
 		if want == "" && err == nil {
 			return
 		}

@@ -3,7 +3,6 @@ package find
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -86,7 +85,9 @@ func (s *session) failed(err error) int {
 
 // find runs the search.
 func (s *session) find() error {
-	single, err := s.estimate(s.sigs.Soft)
+	single, err := find.Estimate(s.sigs.Soft, func(ctx context.Context, lv result.Level, first measure.Look, watch measure.Watch) error {
+		return s.target.Run(ctx, lv, drainTime, first, watch)
+	})
 	if err != nil {
 		return err
 	}
@@ -99,34 +100,6 @@ func (s *session) find() error {
 	}
 	s.head(single)
 	return s.search.Run(s.sigs.Soft, runner{s}, s.progress)
-}
-
-// How long single requests are sent for the first guess.
-const (
-	estimateTime     = time.Second
-	estimateRequests = 5
-	estimateMost     = time.Minute
-)
-
-// estimate is the latency of single requests, sent one after the other.
-func (s *session) estimate(ctx context.Context) (time.Duration, error) {
-	var median time.Duration
-	var down string
-	watch := func(sight measure.Sight) (measure.Look, bool) {
-		median, down = sight.Median, sight.Down
-		enough := sight.Elapsed >= estimateTime && sight.Requests >= estimateRequests
-		return measure.Look{At: sight.Elapsed + estimateTime/4}, !enough && down == "" && sight.Elapsed < estimateMost
-	}
-	err := s.target.Run(ctx, result.Level{Mode: plan.Concurrency, Concurrency: 1}, drainTime, measure.Look{At: estimateTime}, watch)
-	switch {
-	case err != nil:
-		return 0, err
-	case down != "":
-		return 0, errors.New(down)
-	case median <= 0:
-		return 0, fmt.Errorf("no request succeeded within %v; check the server and the model with 'redline %s'", estimateMost, s.what)
-	}
-	return median, nil
 }
 
 // config is the search. Slow responses get longer probes.
@@ -257,7 +230,7 @@ func (s *session) judge(res *result.Result, a *find.Answer) {
 	for _, c := range a.Capacities {
 		if c.Outcome == find.ClientLimit && run.Unleveled == nil {
 			run.Unleveled = []result.Reason{{
-				What: fmt.Sprintf("the client reached its limit before the server did, above %s", s.load(c.Interval.Low)),
+				What: "the client reached its limit before the server did" + s.surelyHeld(c.Interval.Low),
 				Try:  "run the client on a machine of its own, or give it more CPU",
 			}}
 		}

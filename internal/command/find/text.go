@@ -115,6 +115,14 @@ func (s *session) bracket(c *find.Capacity) string {
 	return "no bracket yet"
 }
 
+// surelyHeld names the highest load that surely holds; empty if there is none.
+func (s *session) surelyHeld(low float64) string {
+	if low == 0 {
+		return ""
+	}
+	return ", above " + s.load(low)
+}
+
 // answer prints what was found.
 func (s *session) answer(res *result.Result) {
 	f := res.Find
@@ -135,6 +143,7 @@ func (s *session) answer(res *result.Result) {
 		fmt.Fprintf(s.Stdout, "The search is not complete: %s\n", cleantext.Line(f.Reason))
 	}
 	fmt.Fprintln(s.Stdout)
+	report.Fleet(s.Stdout, res.Fleet)
 	report.Verdict(s.Stdout, res, s.Style())
 }
 
@@ -156,7 +165,10 @@ func (s *session) words(a *result.FindAnswer) []string {
 		add("  allow more in --slo, or lower --lowest")
 	case find.ClientLimit:
 		add("No capacity: the client reached its limit before the server did")
-		add("  the server holds the objectives up to at least %s; use a faster client, or one on another machine", s.load(a.Bracket.Low))
+		if a.Bracket.Low > 0 {
+			add("  the server holds the objectives up to at least %s", s.load(a.Bracket.Low))
+		}
+		add("  use a faster client, or one on another machine")
 	case find.Open:
 		c := find.Capacity{Interval: a.Bracket}
 		add("No capacity yet: it lies %s", s.bracket(&c))

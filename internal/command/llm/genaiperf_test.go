@@ -38,13 +38,13 @@ func TestGenAIPerfOptions(t *testing.T) {
 		}
 	}
 	for line, want := range map[string]string{
-		"-f x.yaml":                     "redline run FILE",
-		"-s 999":                        "--until",
-		"-- -v --max-threads=256":       "without --",
-		"--backend openai":              "--endpoint-type",
-		"--service-kind dynamic_grpc":   "redline profile --service-kind dynamic_grpc",
-		"--endpoint-type nvclip":        "use template",
-		"--endpoint-type transcription": "only JSON bodies",
+		"-f x.yaml":                        "redline run FILE",
+		"-s 999":                           "--until",
+		"-- -v --max-threads=256":          "without --",
+		"--backend openai":                 "--endpoint-type",
+		"--service-kind dynamic_grpc":      "redline profile --service-kind dynamic_grpc",
+		"--endpoint-type nvclip":           "use template",
+		"--endpoint-type video_generation": "use template",
 	} {
 		if _, err := parseLLM(t, "-m m "+line); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", line, err)

@@ -12,6 +12,9 @@ import (
 // What the endpoint cannot send is an error.
 func (o *options) checkMedia() error {
 	m := &o.data.Media
+	if api.Kind(o.kind) == api.Transcription && !o.table.Given("synthetic-input-tokens-mean") {
+		o.data.Input = dataset.Lengths{} // a text beside the audio only helps the model, and is sent if the user asks for it
+	}
 	given := func(names ...string) string {
 		for _, n := range names {
 			if o.table.Given(n) {

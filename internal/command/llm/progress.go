@@ -66,5 +66,9 @@ func (r *run) endLevel(lv *result.Level) {
 		}
 	}
 	r.Line.EndLevel(s)
-	r.outcome.LevelEnds(r.sigs.Hard, lv)
+	if r.together == nil {
+		r.outcome.LevelEnds(r.sigs.Hard, lv)
+	} else if r.together.LevelEnds != nil {
+		r.together.LevelEnds(lv)
+	}
 }

@@ -19,7 +19,7 @@ func (r *run) head() {
 		fmt.Fprintf(r.Stdout, "triton_url: %s, protocol: %s, model: %s\n", secret.PublicURL(r.plan.Target.URL), proto, r.opts.model)
 		return
 	}
-	stream := "one answer each"
+	stream := "not streamed"
 	if r.opts.streaming || r.plan.Target.Streaming {
 		stream = "streaming"
 	}
@@ -41,12 +41,15 @@ func (r *run) workload() string {
 	if !r.info.Exact {
 		exact = "about "
 	}
-	words := fmt.Sprintf("made, %s%s tokens", exact, joined(r.opts.inputs, d.Input.Mean))
+	if d.Input.Mean == 0 && len(r.opts.inputs) == 0 {
+		return "generated, without text"
+	}
+	words := fmt.Sprintf("generated, %s%s tokens", exact, joined(r.opts.inputs, d.Input.Mean))
 	if n := r.info.TemplateTokens; n > 0 {
 		words += fmt.Sprintf(" (%d of them the chat template's)", n)
 	}
 	if asked := joined(r.opts.lengths, d.Output.Mean); asked != "0" {
-		words += fmt.Sprintf(", %s asked for", asked)
+		words += fmt.Sprintf("; %s output tokens requested", asked)
 	}
 	return words
 }

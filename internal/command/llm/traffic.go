@@ -245,7 +245,7 @@ func (r *traffic) target() error {
 		t.Kind, t.Protocol, t.Streaming = plan.Triton, plan.GRPC, true
 		t.TLS.GRPC = o.grpcTLS
 	}
-	if err := r.addKey(&t, k); err != nil {
+	if err := r.addHeaders(&t, k); err != nil {
 		return err
 	}
 	if o.embedded {
@@ -266,8 +266,8 @@ func (r *traffic) target() error {
 	return nil
 }
 
-// addKey adds the header of the API key.
-func (r *traffic) addKey(t *plan.Target, k api.Kind) error {
+// addHeaders adds the header of the API key, and others that the API needs.
+func (r *traffic) addHeaders(t *plan.Target, k api.Kind) error {
 	o := r.opts
 	key := o.apiKey
 	if o.apiKeyEnv != "" {
@@ -277,6 +277,9 @@ func (r *traffic) addKey(t *plan.Target, k api.Kind) error {
 	}
 	if k == api.Messages {
 		t.Headers = append(t.Headers, plan.Header{Name: "anthropic-version", Value: "2023-06-01"})
+	}
+	if k.Form() && !slices.ContainsFunc(t.Headers, func(h plan.Header) bool { return strings.EqualFold(h.Name, "Content-Type") }) {
+		t.Headers = append(t.Headers, plan.Header{Name: "Content-Type", Value: api.FormType})
 	}
 	r.Secrets.Add(key)
 	switch {

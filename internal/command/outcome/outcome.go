@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redline-bench/redline/internal/cleantext"
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/command/runs"
 	"github.com/redline-bench/redline/internal/compare"
@@ -141,7 +142,7 @@ func (o *Outcome) Connect(soft, hard context.Context, s Server) error {
 	}
 	if len(pages) > 0 {
 		w, err := watch.Start(soft, pages, s.Model)
-		if err != nil {
+		if err != nil && soft.Err() == nil { // after an interrupt the load ends as soon as it begins
 			return fmt.Errorf("--server-metrics: %w; give the address of the metrics, or leave out the option", err)
 		}
 		o.server = w
@@ -215,7 +216,7 @@ func (o *Outcome) closeRecords() error {
 func (o *Outcome) Sign(res *result.Result, workload string) {
 	o.identify(res)
 	res.Workload = workload
-	if lv := lastLevel(res); lv != nil && lv.ServerMetrics == nil { // a command without LevelEnds
+	if lv := unreadLevel(res); lv != nil {
 		lv.ServerMetrics = o.server.Level(context.Background(), lv)
 	}
 	res.Telemetry = o.telemetry.close(context.Background())
@@ -226,8 +227,14 @@ func (o *Outcome) Sign(res *result.Result, workload string) {
 	res.Checks = o.gate.Findings
 }
 
-// lastLevel is the level that has the server's metrics if none has them yet: that of all classes, or the last; nil without a level.
-func lastLevel(res *result.Result) *result.Level {
+// unreadLevel is the level that gets the server's metrics of the whole run: that of all classes, or the last; nil if LevelEnds has given
+// the levels their own.
+func unreadLevel(res *result.Result) *result.Level {
+	for i := range res.Levels {
+		if res.Levels[i].ServerMetrics != nil {
+			return nil
+		}
+	}
 	if n := len(res.Levels); res.Whole == nil && n > 0 {
 		return &res.Levels[n-1]
 	}
@@ -251,7 +258,7 @@ func (o *Outcome) Finish(res *result.Result, code int) int {
 	}
 	for i := range res.Telemetry {
 		if lost := res.Telemetry[i].Lost(); lost != "" {
-			fmt.Fprintf(o.Stderr, "warning: %s\n", lost)
+			fmt.Fprintf(o.Stderr, "warning: %s\n", cleantext.Line(lost)) // it may contain words of the receiver
 		}
 	}
 	if gated && g.Invalid != "" {

@@ -1,6 +1,7 @@
 package outcome
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -13,6 +14,7 @@ import (
 
 	dto "github.com/prometheus/client_model/go"
 
+	"github.com/redline-bench/redline/internal/cleantext"
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/plan"
@@ -44,7 +46,7 @@ func (o *Outcome) newTelemetries() *telemetries {
 	if o.opts.OTLP == "" && o.opts.MetricsListen == "" && o.opts.RemoteWrite == "" {
 		return nil
 	}
-	return &telemetries{tally: telemetry.NewTally(), run: []prom.Label{{Name: "run_id", Value: o.runID}, {Name: "label", Value: o.opts.Label}}}
+	return &telemetries{tally: telemetry.NewTally(), run: []prom.Label{{Name: "run_id", Value: o.runID}, {Name: "label", Value: o.Secrets.Redact(o.opts.Label)}}}
 }
 
 // newRunID names a run everywhere.
@@ -67,27 +69,35 @@ func checkTelemetry(p *command.IO, opts *plan.Outcome) error {
 		}
 		return nil
 	}
-	if err := otlp.Check(opts.OTLP, protocol(p)); err != nil {
-		return command.Usage(fmt.Errorf("--otlp %w", err))
+	for _, signal := range []string{metricsSignal, tracesSignal} {
+		if err := otlp.Check(&otlp.Config{Endpoint: opts.OTLP, Protocol: protocol(p, signal), CA: opts.OTLPCA}); err != nil {
+			return command.Usage(fmt.Errorf("--otlp %w", err))
+		}
 	}
 	return nil
 }
 
-func protocol(p *command.IO) string {
-	for _, name := range []string{"OTEL_EXPORTER_OTLP_METRICS_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"} {
-		if v := p.Getenv(name); v != "" {
-			return v
-		}
-	}
-	return ""
+// Signals in the names of the OTEL_ variables that hold for one of them.
+const (
+	metricsSignal = "METRICS"
+	tracesSignal  = "TRACES"
+)
+
+func protocol(p *command.IO, signal string) string {
+	return cmp.Or(p.Getenv("OTEL_EXPORTER_OTLP_"+signal+"_PROTOCOL"), p.Getenv("OTEL_EXPORTER_OTLP_PROTOCOL"))
 }
 
-// hideHeaders makes the values of the OTEL_ variables for headers secrets, so that no message shows them.
-func hideHeaders(p *command.IO) {
-	for _, name := range []string{"OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_METRICS_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS"} {
-		for pair := range strings.SplitSeq(p.Getenv(name), ",") {
-			if header, value, ok := strings.Cut(pair, "="); ok {
+// hideVariables makes the secrets of the OTEL_ variables known, so that no message shows them.
+func hideVariables(p *command.IO) {
+	for _, name := range []string{"OTEL_EXPORTER_OTLP_", "OTEL_EXPORTER_OTLP_METRICS_", "OTEL_EXPORTER_OTLP_TRACES_"} {
+		p.Secrets.Collect(secret.URL, p.Getenv(name+"ENDPOINT"))
+		for pair := range strings.SplitSeq(p.Getenv(name+"HEADERS"), ",") {
+			header, value, ok := strings.Cut(pair, "=")
+			switch {
+			case ok:
 				p.Secrets.Collect(secret.Header, strings.TrimSpace(header)+": "+strings.TrimSpace(value))
+			case strings.TrimSpace(pair) != "": // a header without its name
+				p.Secrets.Add(strings.TrimSpace(pair))
 			}
 		}
 	}
@@ -95,9 +105,10 @@ func hideHeaders(p *command.IO) {
 
 // openSenders starts to send the numbers of the run. model is the model of the run.
 func (o *Outcome) openSenders(ctx context.Context, model string) error {
+	model = o.Secrets.Redact(model)
 	if o.opts.RemoteWrite != "" {
-		run := append(slices.Clone(o.telemetry.run), prom.Label{Name: "model", Value: model})
-		w, err := prom.OpenRemoteWriter(ctx, o.opts.RemoteWrite, func() []*dto.MetricFamily { return prom.Families(o.telemetry.tally, run...) })
+		run, tally := append(slices.Clone(o.telemetry.run), prom.Label{Name: "model", Value: model}), o.telemetry.tally.NewReader()
+		w, err := prom.OpenRemoteWriter(ctx, o.opts.RemoteWrite, func() []*dto.MetricFamily { return prom.Families(tally, run...) })
 		if err != nil {
 			return fmt.Errorf("--prometheus-remote-write: %w", err)
 		}
@@ -111,11 +122,12 @@ func (o *Outcome) openSenders(ctx context.Context, model string) error {
 
 // openOTLP starts to send metrics, and spans where requests are traced, to an OpenTelemetry collector.
 func (o *Outcome) openOTLP(ctx context.Context, model string) error {
-	hideHeaders(o.IO)
+	hideVariables(o.IO)
+	otlp.Report(func(text string) { fmt.Fprintf(o.Stderr, "warning: OpenTelemetry: %s\n", cleantext.Line(text)) })
 	t := o.telemetry
 	cfg := otlp.Config{
-		Endpoint: o.opts.OTLP, Protocol: protocol(o.IO), Headers: map[string]string{}, CA: o.opts.OTLPCA,
-		Run: otlp.Run{ID: o.runID, Command: o.command, Label: o.opts.Label, Model: model, Version: o.Version},
+		Endpoint: o.opts.OTLP, Protocol: protocol(o.IO, metricsSignal), Headers: map[string]string{}, CA: o.opts.OTLPCA,
+		Run: otlp.Run{ID: o.runID, Command: o.command, Label: o.Secrets.Redact(o.opts.Label), Model: model, Version: o.Version},
 	}
 	for _, h := range o.opts.OTLPHeaders {
 		cfg.Headers[h.Name] = h.Value
@@ -131,6 +143,7 @@ func (o *Outcome) openOTLP(ctx context.Context, model string) error {
 	if o.tracing == nil {
 		return nil
 	}
+	cfg.Protocol = protocol(o.IO, tracesSignal)
 	if t.tracer, err = otlp.OpenTracer(ctx, cfg); err != nil {
 		return fmt.Errorf("--trace-requests: %w", err)
 	}
@@ -160,16 +173,9 @@ func (o *Outcome) trace(lv *result.Level, r *record.Record) {
 	}
 	if id, ok := o.tracing.Of(lv.Class).Pick(r.Slot, r.Sent); ok {
 		o.telemetry.tracer.Add(telemetry.Request{
-			ID: id, Class: lv.Class, Level: bareName(lv), Outcome: r.Class.String(), Due: r.Due, Sent: r.Sent, First: r.First, End: r.End, Responses: r.Responses,
+			ID: id, Class: lv.Class, Level: measure.LoadName(lv), Outcome: r.Class.String(), Due: r.Due, Sent: r.Sent, First: r.First, End: r.End, Responses: r.Responses,
 		})
 	}
-}
-
-// bareName names a level without its traffic class.
-func bareName(lv *result.Level) string {
-	bare := *lv
-	bare.Class = ""
-	return measure.LevelName(&bare)
 }
 
 // Responses counts the tokens of the measured responses of a language model, and sends the spans of those that are traced, with
@@ -192,7 +198,7 @@ func (o *Outcome) Responses(class string) func(lv *result.Level, r *telemetry.Re
 			return
 		}
 		q := r.Request
-		q.ID, q.Class, q.Level, q.Chunks = id, class, bareName(lv), slices.Collect(r.Times)
+		q.ID, q.Class, q.Level, q.Chunks = id, class, measure.LoadName(lv), slices.Collect(r.Times)
 		t.tracer.Add(q)
 	}
 }
@@ -209,6 +215,7 @@ func (t *telemetries) close(ctx context.Context) []result.Sent {
 	if t == nil {
 		return nil
 	}
+	t.tally.End()
 	out := make([]result.Sent, len(t.senders))
 	var wait sync.WaitGroup // each may wait for a slow receiver
 	for i, s := range t.senders {

@@ -77,7 +77,11 @@ func oneLevel(p *plan.Plan) error {
 
 // Outside are the options that a class cannot have.
 func Outside() []string {
-	return class.Outside("-f", "--verbose-csv", "--profile-export-file", "--version")
+	list := class.Outside("-f", "--verbose-csv", "--profile-export-file", "--version")
+	for _, row := range new(plan.Fleet).Rows() { // a scenario runs on one machine
+		list = append(list, row.Name())
+	}
+	return list
 }
 
 // Options implements class.Class.
@@ -154,6 +158,9 @@ func (w *classWatcher) Pass(int, *result.Window) {}
 
 // LevelEnds implements profile.Observer.
 func (w *classWatcher) LevelEnds(lv *result.Level) {
+	if w.together.LevelEnds != nil {
+		w.together.LevelEnds(lv)
+	}
 	w.Console.Header(lv)
 	if lv.Idle {
 		w.WriteIdle()

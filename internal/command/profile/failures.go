@@ -94,6 +94,7 @@ func (s *session) explain(err error) {
 // explainEnd prints the last words.
 func (s *session) explainEnd(res *result.Result, err error) {
 	if s.Plan.Program == plan.Redline {
+		report.Fleet(s.Stdout, res.Fleet)
 		report.Verdict(s.Stdout, res, s.Style())
 		s.explainRedline(res, err)
 		return

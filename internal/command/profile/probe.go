@@ -15,6 +15,7 @@ import (
 	"github.com/redline-bench/redline/internal/gate"
 	"github.com/redline-bench/redline/internal/kind"
 	"github.com/redline-bench/redline/internal/measure"
+	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/pacompat/flags"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/profile"
@@ -26,6 +27,7 @@ type Prober struct {
 	traffic.Traffic
 	args   []string // without secrets
 	prober *profile.Prober
+	fleet  muster
 }
 
 // NewProber reads the options of `redline profile`. rate: loads are rates of an open loop. Nothing is sent yet.
@@ -103,7 +105,7 @@ func probeable(pl *plan.Plan) error {
 func (p *Prober) Start(io *command.IO, sigs *command.Signals, out *outcome.Outcome) error {
 	p.IO, p.Sigs = io, sigs
 	p.Traffic.Plan = p.Traffic.Plan.With(func(pl *plan.Plan) { pl.Target.Tracing = out.Tracing("") })
-	for _, step := range []func() error{p.writable, p.StartServer, p.Traffic.Describe, p.Check, p.Load, p.Stage} {
+	for _, step := range []func() error{p.writable, p.connectFleet, p.StartServer, p.Traffic.Describe, p.Check, p.Load, p.Stage, p.gather} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -117,9 +119,18 @@ func (p *Prober) Start(io *command.IO, sigs *command.Signals, out *outcome.Outco
 		Plan: p.Traffic.Plan, Service: p.Service, Model: p.Model, Async: p.Async, Source: p.Source(),
 		Floor: calibration.Stated(&p.Traffic), Streams: row.Streams, SharedStreams: row.SharedStreams, Tap: out.Tap(p.Traffic.Plan.Measure.FromSend),
 	}
+	if p.fleet.run != nil {
+		r.Fleet, r.Floor = p.fleet.run, nil
+	}
 	prober, err := profile.OpenProber(sigs.Hard, r)
 	p.prober = prober
 	return err
+}
+
+func (p *Prober) connectFleet() error { return p.fleet.connect(&p.Traffic) }
+
+func (p *Prober) gather() error {
+	return p.fleet.gather(&p.Traffic, "find", option.CommandLine("redline find profile", p.args))
 }
 
 func (p *Prober) writable() error { return p.Files.Writable(p.Traffic.Plan.Output.ResultJSON) }
@@ -129,6 +140,7 @@ func (p *Prober) Close() {
 	if p.prober != nil {
 		_ = p.prober.Close() // nothing is left to report it to
 	}
+	p.fleet.close()
 	p.Traffic.Close()
 }
 
@@ -160,6 +172,9 @@ func (p *Prober) Sample() *gate.Sample {
 func (p *Prober) Describe(res *result.Result) (workload string) {
 	res.Environment = profile.Environment()
 	res.Plan, res.Model, res.Async = p.Traffic.Plan, p.Model, p.Async
+	if p.fleet.run != nil {
+		res.Fleet = p.fleet.run.Result()
+	}
 	return p.Fingerprint()
 }
 

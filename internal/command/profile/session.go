@@ -15,23 +15,28 @@ import (
 	"github.com/redline-bench/redline/internal/pacompat/rules"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/profile"
+	"github.com/redline-bench/redline/internal/report"
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/servertrace"
 )
 
 // session is one run from the plan to the exit code.
 type session struct {
 	traffic.Traffic
 	world   *mpi.World // nil without --enable-mpi
+	fleet   muster
 	export  *export.Writer
 	outcome *outcome.Outcome // nil in perf_analyzer mode
 	// exportErr is why the export cannot be written; the run goes on and fails at its end.
 	exportErr error
 	line      string         // the command line without secrets
 	result    *result.Result // nil until the load has ended
+	traces    *serverTraces  // nil without --trace-file
 }
 
 func (s *session) close() {
 	s.outcome.Close()
+	s.fleet.close()
 	if s.export != nil {
 		s.export.Abort() // does nothing after Commit
 	}
@@ -39,7 +44,7 @@ func (s *session) close() {
 }
 
 func (s *session) run() int {
-	for _, step := range []func() error{s.openOutcome, s.joinRanks, s.CheckLimits, s.StartServer, s.Describe, s.Check, s.Load, s.openOutputs, s.Stage, s.connect} {
+	for _, step := range []func() error{s.openOutcome, s.connectFleet, s.joinRanks, s.checkLimits, s.StartServer, s.Describe, s.Check, s.Load, s.openOutputs, s.Stage, s.connect, s.gather} {
 		if err := step(); err != nil {
 			return s.startFailed(err)
 		}
@@ -50,12 +55,18 @@ func (s *session) run() int {
 	if s.NoSteps != nil {
 		return s.nothingToSend()
 	}
+	if s.Plan.Target.Trace.File != "" {
+		s.traces = &serverTraces{levels: map[string]*servertrace.Slowest{}}
+	}
 	row := kind.Of(s.Plan.Target.Kind)
 	runner := &profile.Runner{
 		Plan: s.Plan, Service: s.Service, Model: s.Model, Async: s.Async, Observer: &watcher{s},
 		Source: s.Source(),
 		Floor:  calibration.Stated(&s.Traffic), Times: s.Data.Times(), Streams: row.Streams, SharedStreams: row.SharedStreams,
-		Timeline: s.Plan.Program == plan.Redline, Tap: s.outcome.Tap(s.Plan.Measure.FromSend),
+		Timeline: s.Plan.Program == plan.Redline, Tap: s.traces.tap(s.outcome.Tap(s.Plan.Measure.FromSend)),
+	}
+	if s.fleet.run != nil {
+		runner.Fleet, runner.Known, runner.Floor = s.fleet.run, s.fleet.run.Known(), nil
 	}
 	if s.outcome != nil {
 		s.outcome.Begin(s.Plan)
@@ -75,13 +86,29 @@ func (s *session) run() int {
 	s.Sigs.Enter(command.Writing)
 	s.Line.Clear()
 	res.Tool, res.Version = "redline", s.Version
-	if s.world == nil && (err == nil || errors.Is(err, profile.ErrUnstable)) {
+	if s.fleet.run != nil {
+		res.Fleet = s.fleet.run.Result()
+	}
+	if s.world == nil && s.fleet.run == nil && (err == nil || errors.Is(err, profile.ErrUnstable)) {
 		calibration.AfterRun(&s.Traffic, watch.Levels(res))
 	}
+	s.readTraces(res)
 	return s.finish(res, err)
 }
 
 // openOutcome finds out early whether what shall become of the result can be done.
+func (s *session) connectFleet() error { return s.fleet.connect(&s.Traffic) }
+
+func (s *session) gather() error { return s.fleet.gather(&s.Traffic, "profile", s.line) }
+
+// checkLimits looks at the connections of this machine, unless workers make them.
+func (s *session) checkLimits() error {
+	if s.fleet.bus != nil {
+		return nil
+	}
+	return s.CheckLimits()
+}
+
 func (s *session) openOutcome() (err error) {
 	if s.Plan.Program == plan.Redline {
 		s.outcome, err = outcome.Open(s.IO, s.Plan.Outcome, "profile", s.line)
@@ -142,12 +169,17 @@ func (s *session) openOutputs() error {
 func (s *session) finish(res *result.Result, err error) int {
 	s.result = res
 	if s.outcome != nil {
-		s.outcome.Sign(res, s.Fingerprint())
+		workload := ""
+		if s.Data != nil { // else nothing was sent
+			workload = s.Fingerprint()
+		}
+		s.outcome.Sign(res, workload)
 	}
 	s.explain(err)
 	s.Console.Summary(res.Levels)
 	if s.Plan.Program == plan.Redline {
 		s.Shapes(res)
+		report.Traces(s.Stdout, res, s.Style())
 	}
 	code := exitCode(err)
 	if res.Verdict.State == result.ServerFailed && s.Plan.Program == plan.Redline {

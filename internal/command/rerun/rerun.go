@@ -1,5 +1,5 @@
 // Package rerun is `redline rerun`: it repeats the run of a result. A result of profile holds the whole plan; those of llm,
-// find, simple and stress hold the options of their command line.
+// find, tune, simple and stress hold the options of their command line.
 package rerun
 
 import (
@@ -15,6 +15,7 @@ import (
 	"github.com/redline-bench/redline/internal/command/runs"
 	"github.com/redline-bench/redline/internal/command/simple"
 	"github.com/redline-bench/redline/internal/command/stress"
+	"github.com/redline-bench/redline/internal/command/tune"
 	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/plan"
 )
@@ -42,10 +43,10 @@ func Run(p *command.IO, args []string) (int, error) {
 		return profile.Repeat(p, pl, option.CommandLine("redline rerun "+option.ShellWord(args[0]), options))
 	}
 	start := map[string]func(*command.IO, []string) (int, error){
-		"llm": llm.Run, "simple": simple.Run, "stress": stress.Run, "find": find.Run,
+		"llm": llm.Run, "simple": simple.Run, "stress": stress.Run, "find": find.Run, "tune": tune.Run,
 	}[run.Command]
 	if start == nil || run.Options == nil {
-		return 0, fmt.Errorf("%s cannot be run again: it is no result of redline profile, llm, find, simple or stress", args[0])
+		return 0, fmt.Errorf("%s cannot be run again: it is no result of redline profile, llm, find, tune, simple or stress", args[0])
 	}
 	line, err := commandLine(run.Options, args[1:])
 	if err != nil {
@@ -78,8 +79,8 @@ func Command() option.Command {
 		Intro: `Usage: redline rerun RESULT [options]
 
 Repeats the run of a result: the same server, model, requests, load and measurement. RESULT is an id of redline
-history, "last" or a label, of a run of 'redline profile', 'llm', 'find', 'simple' or 'stress', or a file of --json
-of the first four. Paths are as they were given: start rerun in the folder of the first run.
+history, "last" or a label, of a run of 'redline profile', 'llm', 'find', 'tune', 'simple' or 'stress', or a file of
+--json of the first five. Paths are as they were given: start rerun in the folder of the first run.
 
 Files of the first run are not written again; name new ones. The label, --baseline and --max-regression are kept
 unless given again; rules of --assert are added to those of the first run.

@@ -49,7 +49,7 @@ func (r *run) result() *result.Result {
 	r.whole.pulse.Stop()
 	res := &result.Result{
 		Schema: result.Schema, Tool: "redline", Version: r.Version, StartUnixNs: r.began.UnixNano(), EndUnixNs: time.Now().UnixNano(),
-		Environment: profile.Environment(), Async: true, Verdict: result.Verdict{State: result.Valid}, Whole: r.whole.level(),
+		Environment: profile.Environment(), Async: true, Verdict: result.Verdict{State: result.Valid}, Whole: r.whole.level(), Scenario: r.scenario.Name,
 	}
 	var workloads []any
 	for _, m := range r.classes {
@@ -119,9 +119,7 @@ func (r *run) table(res *result.Result) {
 	}
 	for i := range res.Levels {
 		lv := &res.Levels[i]
-		bare := *lv
-		bare.Class = ""
-		load := measure.LevelName(&bare)
+		load := measure.LoadName(lv)
 		if lv.Mode == plan.RequestRate && len(lv.Stages) > 1 {
 			load = fmt.Sprintf("%d stages", len(lv.Stages))
 		} else if len(lv.Stages) == 1 {

@@ -91,16 +91,9 @@ func (r *run) connect() error {
 		if s.Model != all.Model {
 			all.Model = ""
 		}
-		all.Own, all.More = append(all.Own, s.Own...), append(all.More, s.More...)
+		all.Own, all.More = slices.Concat(all.Own, s.Own), slices.Concat(all.More, s.More)
 	}
-	all.Own, all.More = unique(all.Own), unique(all.More)
 	return r.outcome.Connect(r.sigs.Soft, r.sigs.Hard, all)
-}
-
-// unique leaves out what comes again.
-func unique(list []string) []string {
-	slices.Sort(list)
-	return slices.Compact(list)
 }
 
 // dryRun prints the first request of each class.
@@ -146,8 +139,12 @@ func (r *run) shared(m *member, s *start) class.Together {
 	if m.Command.Name == "llm" {
 		responses = r.outcome.Responses(m.Name)
 	}
+	var levelEnds func(*result.Level)
+	if len(r.classes) == 1 {
+		levelEnds = func(lv *result.Level) { r.outcome.LevelEnds(r.sigs.Hard, lv) }
+	}
 	return class.Together{
-		Name: m.Name, Responses: responses,
+		Name: m.Name, Responses: responses, LevelEnds: levelEnds,
 		Ready: func(ctx context.Context) error { return s.wait(ctx, m) },
 		Tap: func(fromSend bool) func(lv *result.Level, window int, rec *record.Record) error {
 			records := r.outcome.Tap(fromSend)

@@ -8,7 +8,6 @@ import (
 	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/command/class"
 	"github.com/redline-bench/redline/internal/measure"
-	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/scenario"
@@ -47,7 +46,7 @@ func (w *whole) begin() {
 // that of an open loop with fromSend.
 func (w *whole) add(lv *result.Level, fromSend bool, r *record.Record) {
 	rec := *r
-	if fromSend || lv.Mode == plan.Concurrency || lv.Mode == plan.SessionConcurrency {
+	if fromSend || !lv.Mode.Scheduled() {
 		rec.Due = rec.Sent
 	}
 	w.win.Add(&rec)

@@ -34,6 +34,8 @@ const (
 	Embeddings    Kind = "embeddings"
 	ChatVectors   Kind = "chat_embeddings"
 	Images        Kind = "image_generation"
+	ImageEdit     Kind = "image_edit"
+	Transcription Kind = "audio_transcription"
 	Messages      Kind = "messages"
 	CohereRank    Kind = "cohere_rankings"
 	TEIRank       Kind = "hf_tei_rankings"
@@ -51,7 +53,7 @@ const (
 var aliases = map[string]Kind{
 	"openai": Chat, "chat_completions": Chat, "anthropic": Messages, "anthropic_messages": Messages, "rerank": CohereRank,
 	"rankings": NIMRank, "tei": TEIRank, "tgi": TGI, "generate": Generate, "triton": KServeText, "tensorrt_llm": KServeTokens,
-	"multimodal": Chat, "vision": Chat, "images": Images,
+	"multimodal": Chat, "vision": Chat, "images": Images, "transcription": Transcription, "transcriptions": Transcription,
 }
 
 // instead says how to load APIs of AIPerf and GenAI-Perf that are no kinds.
@@ -63,21 +65,15 @@ var instead = map[string]string{
 	"nim_image_retrieval": templateHint,
 	"nim_embeddings":      "use embeddings with --extra-inputs input_type:query",
 	"solido_rag":          templateHint,
-	"image_edit":          multipartHint,
-	"audio_transcription": multipartHint,
-	"transcription":       multipartHint,
 	"video_generation":    "a video is polled for until it is ready, which is not measured; use template for a single request",
 }
 
-const (
-	templateHint  = "use template with --template and --endpoint PATH"
-	multipartHint = "its requests are forms, and only JSON bodies are sent; use chat for models that take audio or images"
-)
+const templateHint = "use template with --template and --endpoint PATH"
 
 // Kinds lists the names of all kinds.
 func Kinds() []string {
 	return []string{
-		string(Chat), string(Completions), string(Responses), string(Embeddings), string(ChatVectors), string(Images), string(Messages),
+		string(Chat), string(Completions), string(Responses), string(Embeddings), string(ChatVectors), string(Images), string(ImageEdit), string(Transcription), string(Messages),
 		string(CohereRank), string(TEIRank), string(NIMRank), string(TGI), string(Generate), string(KServeText), string(KServeTokens),
 		string(Raw), string(Template),
 	}
@@ -106,7 +102,7 @@ func (k Kind) Talks() bool {
 	switch k {
 	case Chat, Responses, Messages, ChatVectors, Raw, Template:
 		return true
-	case Completions, Embeddings, Images, CohereRank, TEIRank, NIMRank, TGI, Generate, KServeText, KServeTokens:
+	case Completions, Embeddings, Images, ImageEdit, Transcription, CohereRank, TEIRank, NIMRank, TGI, Generate, KServeText, KServeTokens:
 	}
 	return false
 }
@@ -116,8 +112,10 @@ func (k Kind) Carries(m llm.MediaKind) bool {
 	switch k {
 	case Chat, Responses, ChatVectors, Raw, Template:
 		return true
-	case Messages, TGI:
+	case Messages, TGI, ImageEdit:
 		return m == llm.Image
+	case Transcription:
+		return m == llm.Audio
 	case Completions, Embeddings, Images, CohereRank, TEIRank, NIMRank, Generate, KServeText, KServeTokens:
 	}
 	return false
@@ -128,7 +126,7 @@ func (k Kind) Streams() bool {
 	switch k {
 	case Embeddings, ChatVectors, CohereRank, TEIRank, NIMRank:
 		return false
-	case Chat, Completions, Responses, Images, Messages, TGI, Generate, KServeText, KServeTokens, Raw, Template:
+	case Chat, Completions, Responses, Images, ImageEdit, Transcription, Messages, TGI, Generate, KServeText, KServeTokens, Raw, Template:
 	}
 	return true
 }
@@ -143,7 +141,7 @@ func (k Kind) TakesText() bool {
 	switch k {
 	case Completions, TGI, Generate, KServeText, KServeTokens:
 		return true
-	case Chat, Responses, Embeddings, ChatVectors, Images, Messages, CohereRank, TEIRank, NIMRank, Raw, Template:
+	case Chat, Responses, Embeddings, ChatVectors, Images, ImageEdit, Transcription, Messages, CohereRank, TEIRank, NIMRank, Raw, Template:
 	}
 	return false
 }
@@ -233,6 +231,10 @@ func newAPI(c common) (api, error) {
 		return &chatVectors{embeddings{c}}, nil
 	case Images:
 		return &images{c}, nil
+	case ImageEdit:
+		return &imageEdit{images{c}}, nil
+	case Transcription:
+		return &transcription{c}, nil
 	case Messages:
 		return &messages{c}, nil
 	case CohereRank, TEIRank, NIMRank:
@@ -250,7 +252,7 @@ func newAPI(c common) (api, error) {
 	return nil, fmt.Errorf("unknown endpoint type %q", c.Kind)
 }
 
-// api is an Endpoint over HTTP, whose requests are JSON documents.
+// api is an Endpoint over HTTP, whose requests are JSON documents, or forms (Kind.Form).
 type api interface {
 	Path() string
 	// Compose makes the body of a request.

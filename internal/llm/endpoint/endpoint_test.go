@@ -129,7 +129,7 @@ func TestMedia(t *testing.T) {
 func TestMediaThatCannotBeSent(t *testing.T) {
 	for _, k := range endpoint.Kinds() {
 		kind := endpoint.Kind(k)
-		if kind.GRPC() || kind == endpoint.Raw {
+		if kind.GRPC() || kind == endpoint.Raw || kind.Form() { // forms send no addresses: TestFormsWithoutFiles
 			continue
 		}
 		for _, m := range []llm.MediaKind{llm.Image, llm.Audio, llm.Video} {
@@ -280,6 +280,13 @@ func TestBodiesOfAnswers(t *testing.T) {
 	f(endpoint.Options{Kind: endpoint.TEIRank}, answer{Err: `the response has no ranking: []`}, `[]`)
 	f(endpoint.Options{Kind: endpoint.ChatVectors}, answer{Kinds: "o"}, `{"data":[{"embedding":[0.1,0.2],"index":0}]}`)
 	f(endpoint.Options{Kind: endpoint.Images}, answer{Kinds: "o"}, `{"created":1,"data":[{"b64_json":"AAAA"}]}`)
+	f(endpoint.Options{Kind: endpoint.ImageEdit}, answer{Kinds: "o"}, `{"created":1,"data":[{"b64_json":"AAAA"}]}`)
+	f(endpoint.Options{Kind: endpoint.Transcription}, answer{Kinds: "a", Text: "so it goes"}, `{"text":"so it goes"}`)
+	f(endpoint.Options{Kind: endpoint.Transcription}, answer{Kinds: "a", Text: "so it goes"}, "so it goes\n")
+	f(endpoint.Options{Kind: endpoint.Transcription}, answer{Err: "the response has no content; expected that of a transcription"}, `{"text":""}`)
+	f(endpoint.Options{Kind: endpoint.Transcription, Stream: true}, answer{Kinds: "aa", Text: "so it"}, ev(`{"type":"transcript.text.delta","delta":"so"}`, `{"type":"transcript.text.delta","delta":" it"}`, `{"type":"transcript.text.done","text":"so it"}`)...)
+	f(endpoint.Options{Kind: endpoint.Transcription, Stream: true}, answer{Kinds: "aa", Text: "so it"}, ev(`{"object":"transcription.chunk","choices":[{"delta":{"content":"so"}}]}`, `{"choices":[{"delta":{"content":" it"},"finish_reason":"stop"}]}`, `[DONE]`)...)
+	f(endpoint.Options{Kind: endpoint.Transcription, Stream: true}, answer{Err: "the stream broke off: its last event is missing"}, ev(`{"type":"transcript.text.delta","delta":"so"}`)...)
 	f(endpoint.Options{Kind: endpoint.Images}, answer{Kinds: "o"}, `{"created":1,"data":[{"b64_json":null,"url":"http://host/a.png"}]}`)
 	f(endpoint.Options{Kind: endpoint.Images}, answer{Err: "the response has no content; expected that of an image"}, `{"created":1,"data":[]}`)
 	f(endpoint.Options{Kind: endpoint.Images, Stream: true}, answer{Kinds: "oo"}, ev(`{"type":"image_generation.partial_image","b64_json":"AAAA"}`, `{"type":"image_generation.completed","b64_json":"AAAA"}`)...)

@@ -1,6 +1,7 @@
 package endpoint
 
 import (
+	"errors"
 	"strings"
 
 	"github.com/redline-bench/redline/internal/llm"
@@ -89,4 +90,34 @@ func (c *images) End(a *Answer) error {
 		return formatf("the stream broke off: its last image is a partial one")
 	}
 	return nil
+}
+
+// imageEdit is OpenAI's /v1/images/edits: a form with the images to change and the prompt. Responses are those of images.
+type imageEdit struct{ images }
+
+func (c *imageEdit) Path() string { return "v1/images/edits" }
+
+func (c *imageEdit) Compose(r *Request) ([]byte, error) {
+	t := r.turn()
+	if len(t.Media) == 0 {
+		return nil, errors.New("--endpoint-type image_edit needs an image in each request: use --image-width-mean and --image-height-mean, or an input file with images")
+	}
+	name := "image"
+	if len(t.Media) > 1 {
+		name = "image[]"
+	}
+	f := c.form(r)
+	for _, m := range t.Media {
+		if err := f.media(name, m); err != nil {
+			return nil, err
+		}
+	}
+	f.text("model", c.model(r))
+	f.text("prompt", strings.Join(t.Texts, " "))
+	f.text("n", "1")
+	f.text("response_format", "b64_json")
+	if c.Stream {
+		f.text("stream", "true")
+	}
+	return f.end(), nil
 }

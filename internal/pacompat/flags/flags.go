@@ -79,11 +79,25 @@ func (r *raw) parse(args []string) error {
 	if err := r.scan(args); err != nil {
 		return err
 	}
-	for _, step := range []func() error{r.settle, r.verify, r.finish} {
+	for _, step := range []func() error{r.settle, r.verify, r.finish, r.settleFleet} {
 		if err := step(); err != nil {
 			return err
 		}
 	}
+	return nil
+}
+
+// settleFleet removes the defaults of the options of a fleet from a run without one.
+func (r *raw) settleFleet() error {
+	if r.plan.Fleet.Workers != "" {
+		return nil
+	}
+	for _, row := range r.plan.Fleet.Rows() {
+		if r.table.Given(row.Long) {
+			return line("--%s is for --workers, which says how many workers make the load", row.Long)
+		}
+	}
+	r.plan.Fleet = plan.Fleet{}
 	return nil
 }
 

@@ -61,6 +61,7 @@ func newRaw(face plan.Program, secrets *secret.Set) *raw {
 	t.SignatureName, t.ServerDirectory = "serving_default", "/opt/tritonserver"
 	r.plan.Load.Period = 10
 	r.plan.Input.SequenceIDRange = math.MaxUint32
+	r.plan.Fleet = plan.DefaultFleet()
 	if face == plan.PerfAnalyzer {
 		manners.PerfAnalyzer(&r.plan)
 	}
@@ -86,7 +87,7 @@ func (r *raw) names(row *option.Row) {
 
 // outcomeRows are the options that every measuring command of redline has.
 func (r *raw) outcomeRows() []option.Row {
-	rows := r.plan.Outcome.Rows()
+	rows := append(r.plan.Outcome.Rows(), r.plan.Fleet.Rows()...)
 	for i := range rows {
 		rows[i].RedlineOnly = true
 	}

@@ -18,7 +18,7 @@ func otherRows() []option.Row {
 	add(0, "csv filename", "is written -f FILE")
 	add(0, "verbose", "is written -v")
 	add(0, "output-file out", "is written --json FILE for the result, -f FILE for a CSV report")
-	add(0, "vus clients users workers max-workers", "is an option of other load tools; use --concurrency-range N for requests in flight")
+	add(0, "vus clients users max-workers", "is an option of other load tools; use --concurrency-range N for requests in flight")
 	add(0, "rate rps qps request-per-second", "is an option of other load tools; use --request-rate-range N for requests per second")
 	add('n', "iterations total num-requests requests", "is an option of other load tools; use --request-count N for a fixed number of requests")
 	add('q', "", "is oha's rate; use --request-rate-range N for requests per second")

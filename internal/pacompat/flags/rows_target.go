@@ -139,6 +139,10 @@ func (r *raw) serverRows() []option.Row {
 			Long: "log-frequency", Arg: "N", Default: "as the server has it",
 			Help: "write the server's trace file after every N traces; 0 writes it when the server ends",
 			To:   number(0, "Failed to parse --log-frequency. The value must be >= 0.", &t.Trace.LogFrequency),
+		}, {
+			Long: "trace-file", Arg: "FILE", RedlineOnly: true,
+			Help: "read the server's trace file after the run, and show where the slowest requests spent their time, at the client and at the server; FILE is the file of Triton's --trace-config as this machine sees it",
+			To:   option.Text(&t.Trace.File),
 		},
 	})
 }

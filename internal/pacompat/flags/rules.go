@@ -265,6 +265,8 @@ func (r *raw) verifySegment() error {
 		return line("--segment and --embedded exclude each other: each part would load a server of its own")
 	case load.MPI:
 		return line("--segment and --enable-mpi exclude each other")
+	case m.Calibrate:
+		return line("--segment and --calibrate exclude each other: run 'redline calibrate' on each machine")
 	case r.mode == plan.Concurrency && (c.End == 0 || c.End > c.Start), r.mode == plan.RequestRate && (rate.End == 0 || rate.End > rate.Start):
 		return line("--segment needs a load with one level: the parts of a load do not know how the others measured a level")
 	case !ends:

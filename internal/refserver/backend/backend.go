@@ -49,6 +49,8 @@ type Env struct {
 	Pace  tempo.Tokens // of language models that do not set their own
 	// Hold is the time from a request to its last response, for a blank model that is decoupled.
 	Hold time.Duration
+	// Instances is the number of instances of the model.
+	Instances int
 }
 
 // Names are the backends that New knows.

@@ -14,30 +14,36 @@ import (
 //
 //	execute_delay_ms, sleep_ms   the mean, in milliseconds
 //	per_item_ms                  added for each element of the batch
+//	free_items                   number of elements that per_item_ms is not added for
+//	crowd_above, crowd_share     the time is longer by this share for each instance of the model above so many
 //	delay_distribution           constant (default), exponential, normal, lognormal or bimodal
 //	delay_stddev_ms              the spread of the last three
 //	delay_seed                   makes them repeat
 //	gapless                      true: a request that waited is executed as if the execution before it had ended on time
 //	drift_share, drift_ms        the time is longer by this share at first, and by 1/e of it after so long
 type latency struct {
-	clock   *pause.Clock
-	mean    time.Duration
-	perItem time.Duration
-	draw    func(mean time.Duration) time.Duration
-	gapless bool
-	free    time.Time // when the last execution was to end
-	drift   float64
-	fades   time.Duration // time constant of the drift
-	began   time.Time
+	clock     *pause.Clock
+	mean      time.Duration
+	perItem   time.Duration
+	freeItems int
+	draw      func(mean time.Duration) time.Duration
+	crowd     float64 // share by which the instances of the model slow each other down
+	gapless   bool
+	free      time.Time // when the last execution was to end
+	drift     float64
+	fades     time.Duration // time constant of the drift
+	began     time.Time
 }
 
 func newLatency(par params, env Env) (latency, error) {
 	l := latency{
-		clock:   env.Clock,
-		mean:    par.millis("execute_delay_ms", 0) + par.millis("sleep_ms", 0),
-		perItem: par.millis("per_item_ms", 0),
-		gapless: par.text("gapless", "") == "true",
-		drift:   par.number("drift_share"), fades: par.millis("drift_ms", 60_000), began: time.Now(),
+		clock:     env.Clock,
+		mean:      par.millis("execute_delay_ms", 0) + par.millis("sleep_ms", 0),
+		perItem:   par.millis("per_item_ms", 0),
+		freeItems: par.integer("free_items", 0),
+		crowd:     par.number("crowd_share") * float64(max(0, env.Instances-par.integer("crowd_above", env.Instances))),
+		gapless:   par.text("gapless", "") == "true",
+		drift:     par.number("drift_share"), fades: par.millis("drift_ms", 60_000), began: time.Now(),
 	}
 	draw, err := tempo.Distribution(par.text("delay_distribution", "constant"), par.millis("delay_stddev_ms", 0),
 		rand.New(rand.NewPCG(env.Seed, uint64(par.integer("delay_seed", 0)))))
@@ -54,7 +60,8 @@ func (l *latency) spend(ctx context.Context, start time.Time, jobs []*Job) {
 	for _, j := range jobs {
 		items += max(j.Batch, 1)
 	}
-	d := l.draw(l.mean) + time.Duration(items)*l.perItem
+	d := l.draw(l.mean) + time.Duration(max(0, items-l.freeItems))*l.perItem
+	d = time.Duration(float64(d) * (1 + l.crowd))
 	if l.drift != 0 {
 		d = time.Duration(float64(d) * (1 + l.drift*math.Exp(-start.Sub(l.began).Seconds()/l.fades.Seconds())))
 	}

@@ -168,7 +168,7 @@ func (t *TraceSettings) Update(model string, changes []Setting) error {
 		on = on || !off(m)
 	}
 	t.on.Store(on)
-	return nil
+	return t.recorder.Close(t.global["trace_file"][0]) // as Triton: new settings write what is not written yet
 }
 
 // levels keeps the levels that are known; none is OFF, as Triton has it.

@@ -81,7 +81,7 @@ func (m *Model) traced(r *infer.Request) {
 }
 
 // build makes a loaded model from a complete configuration; folder is where it was found, empty for a built-in one.
-func build(cfg *kserve.ModelConfig, folder string, version int64, opts *Options, find func(name string, version int64) (*Model, error)) (*Model, error) {
+func build(cfg *kserve.ModelConfig, folder string, version int64, opts *Options, find finder) (*Model, error) {
 	m := &Model{
 		Config: cfg, Version: version, Counters: &stats.Counters{},
 		inputs: map[string]*input{}, outputs: map[string]*kserve.ModelOutput{},
@@ -109,7 +109,7 @@ func build(cfg *kserve.ModelConfig, folder string, version int64, opts *Options,
 	return m, m.schedule(opts, find)
 }
 
-func (m *Model) schedule(opts *Options, find func(name string, version int64) (*Model, error)) error {
+func (m *Model) schedule(opts *Options, find finder) error {
 	setup := sched.Setup{Config: m.Config, Version: m.VersionText(), Counters: m.Counters, Clock: opts.Clock}
 	if m.Config.GetEnsembleScheduling() != nil {
 		return m.scheduleEnsemble(setup, find)
@@ -118,12 +118,15 @@ func (m *Model) schedule(opts *Options, find func(name string, version int64) (*
 	for _, g := range m.Config.GetInstanceGroup() {
 		count += int(g.GetCount())
 	}
+	if most, err := strconv.Atoi(m.Config.GetParameters()["most_instances"].GetStringValue()); err == nil && count > most {
+		return fmt.Errorf("out of memory: %d instances of model '%s' do not fit, only %d do", count, m.Name(), most)
+	}
 	delay, pinned := opts.Delays[m.Name()]
 	if m.Decoupled() && m.Config.GetBackend() == "blank" {
 		pinned = false // the backend itself holds its responses
 	}
 	for range max(count, 1) {
-		inst, err := backend.New(m.Config.GetBackend(), m.Config, backend.Env{Clock: opts.Clock, Seed: opts.Seed, Pace: opts.Pace, Hold: delay})
+		inst, err := backend.New(m.Config.GetBackend(), m.Config, backend.Env{Clock: opts.Clock, Seed: opts.Seed, Pace: opts.Pace, Hold: delay, Instances: max(count, 1)})
 		if err != nil {
 			return err
 		}
@@ -150,14 +153,26 @@ func (m *Model) schedule(opts *Options, find func(name string, version int64) (*
 	return nil
 }
 
-func (m *Model) scheduleEnsemble(setup sched.Setup, find func(name string, version int64) (*Model, error)) error {
+// finder finds the models that an ensemble consists of.
+type finder struct {
+	// loading finds a model while one is loaded; now finds it at any other time.
+	loading, now func(name string, version int64) (*Model, error)
+}
+
+// scheduleEnsemble connects the steps. A step that is loaded again takes the requests that come after that.
+func (m *Model) scheduleEnsemble(setup sched.Setup, find finder) error {
 	var steps []sched.Step
 	for _, s := range m.Config.GetEnsembleScheduling().GetStep() {
-		part, err := find(s.GetModelName(), s.GetModelVersion())
+		part, err := find.loading(s.GetModelName(), s.GetModelVersion())
 		if err != nil {
 			return fmt.Errorf("ensemble '%s' depends on '%s' which is not loaded: %w", m.Name(), s.GetModelName(), err)
 		}
-		steps = append(steps, sched.Step{Config: s, Infer: part.Infer})
+		steps = append(steps, sched.Step{Config: s, Infer: func(r *infer.Request) error {
+			if now, err := find.now(s.GetModelName(), s.GetModelVersion()); err == nil {
+				return now.Infer(r)
+			}
+			return part.Infer(r) // the step is unloaded: it still serves the requests of this ensemble
+		}})
 		if part.Decoupled() {
 			m.Config.ModelTransactionPolicy = &kserve.ModelTransactionPolicy{Decoupled: true}
 		}

@@ -127,9 +127,14 @@ func (r *Repository) Get(name, version string) (*Model, error) {
 		}
 		want = n
 	}
+	return r.current(name, want)
+}
+
+// current finds a loaded model; a version below 0 is the newest.
+func (r *Repository) current(name string, version int64) (*Model, error) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	return r.find(name, want)
+	return r.find(name, version)
 }
 
 func (r *Repository) find(name string, version int64) (*Model, error) {
@@ -240,7 +245,7 @@ func (r *Repository) load(name string, override *kserve.ModelConfig, have []int6
 		have = e.source.have
 	}
 	for _, version := range chooseVersions(slices.Clone(have), cfg.GetVersionPolicy()) {
-		m, err := build(proto.CloneOf(cfg), e.source.folder, version, &r.opts, r.find)
+		m, err := build(proto.CloneOf(cfg), e.source.folder, version, &r.opts, finder{loading: r.find, now: r.current})
 		if err != nil {
 			e.state, e.reason = stateUnavailable, err.Error()
 			return err

@@ -20,7 +20,7 @@ func FuzzBodies(f *testing.F) {
 		f.Fatal(err)
 	}
 	h := New(Config{Clock: clock, Pace: pace, Null: true})
-	paths := []string{"/v1/chat/completions", "/v1/completions", "/v1/responses", "/v1/embeddings", "/v1/images/generations", "/v1/messages", "/generate", "/v1/rerank", "/v1/ranking"}
+	paths := []string{"/v1/chat/completions", "/v1/completions", "/v1/responses", "/v1/embeddings", "/v1/images/generations", "/v1/images/edits", "/v1/audio/transcriptions", "/v1/messages", "/generate", "/v1/rerank", "/v1/ranking"}
 	f.Add(uint8(0), `{`+hello+`,"max_tokens":3}`)
 	f.Add(uint8(0), `{"model":"m","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:,"}}]}],"tools":[{}],"max_tokens":2}`)
 	f.Add(uint8(1), `{"model":"m","prompt":[1,2,3],"max_tokens":2,"n":2,"stream":true}`)

@@ -56,7 +56,7 @@ func New(cfg Config) *Handler {
 		h.mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
 	}
 	for path, f := range map[string]func(*exchange) error{
-		"/v1/chat/completions": h.chat, "/v1/completions": h.completions, "/v1/responses": h.responses, "/v1/embeddings": h.embeddings, "/v1/images/generations": h.images,
+		"/v1/chat/completions": h.chat, "/v1/completions": h.completions, "/v1/responses": h.responses, "/v1/embeddings": h.embeddings, "/v1/images/generations": h.images, "/v1/images/edits": h.edits, "/v1/audio/transcriptions": h.transcriptions,
 		"/v1/messages": h.messages, "/{$}": h.generateAny, "/generate": h.generate, "/generate_stream": h.generate,
 		"/v1/rerank": h.rerank, "/v2/rerank": h.rerank, "/rerank": h.rerank, "/v1/ranking": h.ranking,
 	} {

@@ -20,3 +20,17 @@ func cleanFind(f *result.Find) *result.Find {
 	}
 	return &c
 }
+
+// cleanTune is a search for a configuration whose texts can be shown.
+func cleanTune(t *result.Tune) *result.Tune {
+	if t == nil {
+		return nil
+	}
+	c := *t
+	c.Reason = cleantext.Line(t.Reason)
+	c.Candidates = slices.Clone(t.Candidates)
+	for i := range c.Candidates {
+		c.Candidates[i].Failed = cleantext.Cut(cleantext.Line(c.Candidates[i].Failed), 500)
+	}
+	return &c
+}

@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"html"
 	"io"
+	"strings"
 )
 
 //go:embed assets/uPlot.iife.min.js
@@ -30,6 +31,15 @@ var listScript string
 
 //go:embed assets/find.js
 var findScript string
+
+//go:embed assets/tune.js
+var tuneScript string
+
+//go:embed assets/waterfall.js
+var waterfallScript string
+
+//go:embed assets/classes.js
+var classScript string
 
 //go:embed assets/page.js
 var pageScript string
@@ -81,7 +91,7 @@ func Write(w io.Writer, d Data) error {
 	if err != nil {
 		return fmt.Errorf("encode the page: %w", err)
 	}
-	script := plotScript + "\n" + chartScript + "\n" + listScript + "\n" + findScript + "\n" + pageScript
+	script := strings.Join([]string{plotScript, chartScript, listScript, findScript, tuneScript, waterfallScript, classScript, pageScript}, "\n")
 	policy := "default-src 'none'; img-src data:; style-src 'unsafe-inline'; connect-src 'self'; base-uri 'none'; form-action 'none'; script-src '" + hash(script) + "'"
 	var b bytes.Buffer
 	fmt.Fprintf(&b, `<!doctype html>

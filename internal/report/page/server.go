@@ -74,3 +74,47 @@ func serverView(lv *result.Level) *ServerView {
 	}
 	return out
 }
+
+// TraceView is the slowest requests of a level that the server traced too.
+type TraceView struct {
+	Matched  int            `json:"matched"`
+	Clock    string         `json:"clock,omitempty"`
+	Note     string         `json:"note,omitempty"`
+	Requests []RequestTrace `json:"requests,omitempty"`
+}
+
+// RequestTrace is one of them; times are milliseconds since its due time.
+type RequestTrace struct {
+	ID    string      `json:"id"`
+	Model string      `json:"model"`
+	Total float64     `json:"total"`
+	Spans []TraceSpan `json:"spans"`
+}
+
+// TraceSpan is a part of a request.
+type TraceSpan struct {
+	Name   string  `json:"name"`
+	Model  string  `json:"model,omitempty"`
+	Server bool    `json:"server,omitempty"`
+	Depth  int     `json:"depth,omitempty"`
+	From   float64 `json:"from"`
+	To     float64 `json:"to"`
+}
+
+// traceView cleans the texts of the server's file.
+func traceView(t *result.ServerTraces) *TraceView {
+	if t == nil {
+		return nil
+	}
+	out := &TraceView{Matched: t.Matched, Clock: t.Clock, Note: cleantext.Line(t.Note)}
+	ms := func(ns int64) float64 { return round(float64(ns) / 1e6) }
+	for i := range t.Slowest {
+		r := &t.Slowest[i]
+		one := RequestTrace{ID: cleantext.Line(r.RequestID), Model: cleantext.Line(r.Model), Total: ms(r.LatencyNs)}
+		for _, s := range r.Spans {
+			one.Spans = append(one.Spans, TraceSpan{Name: cleantext.Line(s.Name), Model: cleantext.Line(s.Model), Server: s.Server, Depth: s.Depth, From: ms(s.StartNs), To: ms(s.EndNs)})
+		}
+		out.Requests = append(out.Requests, one)
+	}
+	return out
+}

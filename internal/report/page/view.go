@@ -8,6 +8,8 @@ import (
 
 	"github.com/redline-bench/redline/internal/cleantext"
 	"github.com/redline-bench/redline/internal/measure"
+	"github.com/redline-bench/redline/internal/pace"
+	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/report"
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/service"
@@ -26,8 +28,10 @@ type View struct {
 	Target      string             `json:"target,omitempty"`
 	Start       string             `json:"start,omitempty"`
 	Seconds     float64            `json:"seconds"`
-	Verdict     result.Verdict     `json:"verdict"`
+	Scenario    string             `json:"scenario,omitempty"` // its name
+	Verdict     result.State       `json:"verdict"`
 	Meaning     string             `json:"meaning"` // of the verdict, in a sentence
+	Reasons     []report.Reason    `json:"reasons,omitempty"`
 	Judged      bool               `json:"judged"`
 	Checks      []result.Check     `json:"checks,omitempty"`
 	Goodput     string             `json:"goodput,omitempty"` // bounds of a good request
@@ -39,6 +43,7 @@ type View struct {
 	Lost        []string           `json:"lost,omitempty"` // what other tools did not get
 	Levels      []LevelView        `json:"levels"`
 	Find        *result.Find       `json:"find,omitempty"`
+	Tune        *result.Tune       `json:"tune,omitempty"`
 	// Classes are the traffic classes of a scenario, Whole is what all of them did together; other runs have neither.
 	Classes []ClassView     `json:"classes,omitempty"`
 	Whole   *LevelView      `json:"whole,omitempty"`
@@ -57,28 +62,30 @@ type ClassView struct {
 
 // LevelView is one level.
 type LevelView struct {
-	Name        string   `json:"name"`
-	Class       string   `json:"class,omitempty"` // traffic class of a scenario
-	Open        bool     `json:"open,omitempty"`  // requests follow a schedule
-	Load        float64  `json:"load"`            // concurrency or rate
-	State       string   `json:"state"`           // stable, unstable, too short, unfinished, over the limit
-	Reason      string   `json:"reason,omitempty"`
-	Requests    uint64   `json:"requests"`
-	Failed      uint64   `json:"failed"`
-	Unfinished  uint64   `json:"unfinished,omitempty"` // in flight at the end
-	OldestMs    float64  `json:"oldest,omitempty"`     // age of the oldest
-	Hold        string   `json:"hold,omitempty"`       // requests that the server held
-	Throughput  float64  `json:"throughput"`
-	Responses   float64  `json:"responses,omitempty"`
-	Latency     Summary  `json:"latency"`
-	FromSend    *Summary `json:"from_send,omitempty"`
-	First       *Summary `json:"first,omitempty"`
-	Exact       bool     `json:"exact"`
-	CallMs      float64  `json:"call"`
-	SendMs      float64  `json:"send"`
-	ReceiveMs   float64  `json:"receive"`
-	OverheadPct float64  `json:"overhead"`
-	Server      *Parts   `json:"server,omitempty"`
+	Name  string  `json:"name"`
+	Class string  `json:"class,omitempty"` // traffic class of a scenario
+	Open  bool    `json:"open,omitempty"`  // requests follow a schedule
+	Load  float64 `json:"load"`            // concurrency or rate
+	// Stages are the requested rates of a level that changes: from, to, seconds.
+	Stages      [][3]float64 `json:"stages,omitempty"`
+	State       string       `json:"state"` // stable, unstable, too short, unfinished, over the limit
+	Reason      string       `json:"reason,omitempty"`
+	Requests    uint64       `json:"requests"`
+	Failed      uint64       `json:"failed"`
+	Unfinished  uint64       `json:"unfinished,omitempty"` // in flight at the end
+	OldestMs    float64      `json:"oldest,omitempty"`     // age of the oldest
+	Hold        string       `json:"hold,omitempty"`       // requests that the server held
+	Throughput  float64      `json:"throughput"`
+	Responses   float64      `json:"responses,omitempty"`
+	Latency     Summary      `json:"latency"`
+	FromSend    *Summary     `json:"from_send,omitempty"`
+	First       *Summary     `json:"first,omitempty"`
+	Exact       bool         `json:"exact"`
+	CallMs      float64      `json:"call"`
+	SendMs      float64      `json:"send"`
+	ReceiveMs   float64      `json:"receive"`
+	OverheadPct float64      `json:"overhead"`
+	Server      *Parts       `json:"server,omitempty"`
 	// CDF is the distribution: latencies, and for each the share of requests at or below it.
 	CDF      [2][]float64     `json:"cdf"`
 	Time     *Times           `json:"time,omitempty"`
@@ -88,6 +95,8 @@ type LevelView struct {
 	Metrics  []result.Metric  `json:"metrics,omitempty"`
 	// ServerMetrics are the server's own metrics, on the time axis of Time.
 	ServerMetrics *ServerView `json:"server_metrics,omitempty"`
+	// Traces are the slowest requests with the spans of client and server.
+	Traces *TraceView `json:"traces,omitempty"`
 }
 
 // Summary is a distribution in milliseconds.
@@ -121,6 +130,7 @@ type Times struct {
 	Sent     []float64            `json:"sent"`
 	Asked    []float64            `json:"asked,omitempty"`
 	InFlight []float64            `json:"in_flight"`
+	Avg      []*float64           `json:"avg"`
 	P50      []*float64           `json:"p50"`
 	P90      []*float64           `json:"p90"`
 	P99      []*float64           `json:"p99"`
@@ -166,7 +176,7 @@ func round(v float64) float64 {
 func NewView(name string, res *result.Result) *View {
 	v := &View{
 		Name: name, Tool: res.Tool, Version: res.Version, Command: res.Command, CommandLine: cleantext.Block(res.CommandLine, 4000), Label: res.Label,
-		Verdict: cleanVerdict(res.Verdict), Meaning: report.Meaning(res), Judged: res.Verdict.State.Judged(), Checks: cleanChecks(res.Checks), Goodput: res.GoodputBounds,
+		Scenario: cleantext.Line(res.Scenario), Verdict: res.Verdict.State, Meaning: report.Meaning(res), Reasons: report.Reasons(res), Judged: res.Verdict.State.Judged(), Checks: cleanChecks(res.Checks), Goodput: res.GoodputBounds,
 		Error: cleantext.Line(res.Error), Interrupted: res.Interrupted, Environment: res.Environment, Workload: res.Workload, Levels: []LevelView{},
 	}
 	if res.StartUnixNs > 0 {
@@ -177,7 +187,7 @@ func NewView(name string, res *result.Result) *View {
 		v.Model, v.Target = p.Target.Model, p.Target.URL
 		v.Plan, _ = json.Marshal(p) // a plan is plain data
 	}
-	v.Find = cleanFind(res.Find)
+	v.Find, v.Tune = cleanFind(res.Find), cleanTune(res.Tune)
 	for i := range res.Telemetry {
 		if lost := res.Telemetry[i].Lost(); lost != "" {
 			v.Lost = append(v.Lost, cleantext.Line(lost))
@@ -205,15 +215,6 @@ func classViews(list []result.Class) []ClassView {
 		out = append(out, c)
 	}
 	return out
-}
-
-// cleanVerdict removes control characters from a verdict's reasons, which may contain text of the server.
-func cleanVerdict(v result.Verdict) result.Verdict {
-	v.Reasons = slices.Clone(v.Reasons)
-	for i := range v.Reasons {
-		v.Reasons[i].What = cleantext.Cut(v.Reasons[i].What, 1000)
-	}
-	return v
 }
 
 // cleanChecks are checks whose texts can be shown; they may hold the name of a file.
@@ -247,6 +248,9 @@ func levelView(lv *result.Level) LevelView {
 	if lv.Concurrency > 0 {
 		out.Load = float64(lv.Concurrency)
 	}
+	if lv.Mode == plan.RequestRate {
+		out.Stages = stages(lv.Stages)
+	}
 	if c.Responses != c.Requests {
 		out.Responses = round(c.ResponsePerSec)
 	}
@@ -270,7 +274,15 @@ func levelView(lv *result.Level) LevelView {
 		out.Time = times(lv.Timeline, out.Open)
 	}
 	out.Windows = windows(lv)
-	out.ServerMetrics = serverView(lv)
+	out.ServerMetrics, out.Traces = serverView(lv), traceView(lv.ServerTraces)
+	return out
+}
+
+func stages(list []pace.Stage) [][3]float64 {
+	var out [][3]float64
+	for _, s := range list {
+		out = append(out, [3]float64{round(s.From), round(s.To), s.Time.Seconds()})
+	}
 	return out
 }
 
@@ -380,6 +392,7 @@ func times(t *result.Timeline, scheduled bool) *Times {
 			out.Asked = append(out.Asked, round(s.Asked))
 		}
 		some := s.Ended > 0
+		out.Avg = append(out.Avg, maybe(s.AvgNs, some))
 		out.P50 = append(out.P50, maybe(s.P50Ns, some))
 		out.P90 = append(out.P90, maybe(s.P90Ns, some))
 		out.P99 = append(out.P99, maybe(s.P99Ns, some))

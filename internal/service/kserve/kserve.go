@@ -75,6 +75,8 @@ const (
 	OpServer    = "server metadata"
 	OpStats     = "model statistics"
 	OpList      = "model list"
+	OpLoad      = "load"
+	OpUnload    = "unload"
 	OpTrace     = "trace setting"
 	OpShare     = "shared memory"
 	OpInfer     = service.OpInfer

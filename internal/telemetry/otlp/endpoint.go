@@ -6,6 +6,8 @@ import (
 	"net"
 	"net/url"
 	"strings"
+
+	"github.com/redline-bench/redline/internal/secret"
 )
 
 // Env is the endpoint that takes everything from the OTEL_ variables.
@@ -26,7 +28,7 @@ func parse(endpoint, protocol string) (target, error) {
 	switch protocol {
 	case "", "grpc", "http/protobuf":
 	default:
-		return target{}, fmt.Errorf("OTEL_EXPORTER_OTLP_PROTOCOL is grpc or http/protobuf, not %q", protocol)
+		return target{}, fmt.Errorf("cannot use the protocol %q of OTEL_EXPORTER_OTLP_PROTOCOL: set it to grpc or http/protobuf", protocol)
 	}
 	if endpoint == Env {
 		return target{grpc: protocol == "grpc"}, nil
@@ -43,7 +45,7 @@ func parse(endpoint, protocol string) (target, error) {
 	case "":
 		_, port, err := net.SplitHostPort(endpoint)
 		if err != nil {
-			return t, fmt.Errorf("is an address such as grpc://collector:4317 or http://collector:4318, not %q", endpoint)
+			return t, notAnAddress(endpoint)
 		}
 		t.grpc = t.grpc || protocol == "" && port != "4318"
 	default:
@@ -55,14 +57,31 @@ func parse(endpoint, protocol string) (target, error) {
 	}
 	u, err := url.Parse(web + "://" + rest)
 	if err != nil || u.Host == "" {
-		return t, fmt.Errorf("is an address such as grpc://collector:4317 or http://collector:4318, not %q", endpoint)
+		return t, notAnAddress(endpoint)
 	}
-	if u.User != nil {
+	switch {
+	case u.User != nil:
 		return t, errors.New("takes no user and password: give them as a header, --otlp-header 'Authorization: Basic ...'")
+	case u.RawQuery != "":
+		return t, errors.New("takes no query after the address: give keys as headers, --otlp-header 'NAME: VALUE'")
+	case t.grpc && strings.Trim(u.Path, "/") != "":
+		return t, fmt.Errorf("takes no path with gRPC: leave out %s", u.Path)
 	}
 	t.address, t.base = u.Host, strings.TrimSuffix(u.String(), "/")
 	if t.grpc && u.Port() == "" {
 		t.address = net.JoinHostPort(u.Hostname(), "4317")
 	}
 	return t, nil
+}
+
+func notAnAddress(endpoint string) error {
+	return fmt.Errorf("is an address such as grpc://collector:4317 or http://collector:4318, not %q", secret.PublicURL(endpoint))
+}
+
+// url is the address with http or https, as the SDK reads it.
+func (t *target) url() string {
+	if t.insecure {
+		return "http://" + t.address
+	}
+	return "https://" + t.address
 }

@@ -1,6 +1,9 @@
 package otlp
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestEndpoints(t *testing.T) {
 	f := func(endpoint, protocol string, want target) {
@@ -20,9 +23,9 @@ func TestEndpoints(t *testing.T) {
 	f("c:4317", "http/protobuf", target{insecure: true, address: "c:4317", base: "http://c:4317"})
 	f("env", "", target{})
 	f("env", "grpc", target{grpc: true})
-	for _, bad := range []string{"collector", "ftp://c:1", "http://", "grpc://", "http://me:secret@c:4318"} {
-		if _, err := parse(bad, ""); err == nil {
-			t.Errorf("%s was accepted", bad)
+	for _, bad := range []string{"collector", "ftp://c:1", "http://", "grpc://", "http://me:secret@c:4318", "me:secret@c:4318", "http://c:4318?key=secret", "grpc://c:4317/path"} {
+		if _, err := parse(bad, ""); err == nil || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: %v", bad, err)
 		}
 	}
 	if _, err := parse("c:4317", "http/json"); err == nil {

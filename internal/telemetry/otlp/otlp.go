@@ -65,9 +65,16 @@ type Exporter struct {
 	sends    *sends
 }
 
-// Check reports what is wrong with an endpoint.
-func Check(endpoint, protocol string) error {
-	_, err := parse(endpoint, protocol)
+// Check reports what is wrong with the endpoint or the certificates.
+func Check(cfg *Config) error {
+	to, err := parse(cfg.Endpoint, cfg.Protocol)
+	if err != nil {
+		return err
+	}
+	if cfg.CA != "" && to.insecure {
+		return errors.New("names an address without TLS, and --otlp-ca needs TLS: use grpcs:// or https://")
+	}
+	_, err = clientTLS(cfg.CA)
 	return err
 }
 
@@ -90,7 +97,7 @@ func Open(ctx context.Context, cfg Config, tally *telemetry.Tally) (*Exporter, e
 		return nil, err
 	}
 	e := &Exporter{address: cfg.address(), patience: cfg.patience(), sends: &sends{Exporter: inner}}
-	options := []metric.PeriodicReaderOption{metric.WithProducer(producer{tally})}
+	options := []metric.PeriodicReaderOption{metric.WithProducer(producer{tally.NewReader()})}
 	if cfg.Interval > 0 {
 		options = append(options, metric.WithInterval(cfg.Interval))
 	}
@@ -134,11 +141,11 @@ func clientTLS(file string) (*tls.Config, error) {
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return nil, fmt.Errorf("read the certificates: %w", err)
+		return nil, fmt.Errorf("cannot read the certificates of --otlp-ca: %w", err)
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(text) {
-		return nil, fmt.Errorf("%s has no certificate in PEM form", file)
+		return nil, fmt.Errorf("cannot use --otlp-ca: %s has no certificate in PEM form", file)
 	}
 	return &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}, nil
 }
@@ -147,10 +154,7 @@ func newExporter(ctx context.Context, to target, headers map[string]string, secu
 	if to.grpc {
 		options := []otlpmetricgrpc.Option{otlpmetricgrpc.WithRetry(otlpmetricgrpc.RetryConfig{Enabled: true, InitialInterval: firstRetry, MaxInterval: nextRetry, MaxElapsedTime: allRetries})}
 		if to.address != "" {
-			options = append(options, otlpmetricgrpc.WithEndpoint(to.address))
-			if to.insecure {
-				options = append(options, otlpmetricgrpc.WithInsecure())
-			}
+			options = append(options, otlpmetricgrpc.WithEndpointURL(to.url()))
 		}
 		if secure != nil {
 			options = append(options, otlpmetricgrpc.WithTLSCredentials(credentials.NewTLS(secure)))

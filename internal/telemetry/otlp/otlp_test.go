@@ -171,3 +171,81 @@ func TestTotalsAreCompleteAfterAnOutage(t *testing.T) {
 		t.Errorf("%+v: %s", sent, sent.Lost())
 	}
 }
+
+// What the SDK says about OTEL_ variables comes to Report, once, and not to standard error: it may contain a secret.
+func TestSDKReports(t *testing.T) {
+	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "s3cret-without-a-name")
+	var told []string
+	otlp.Report(func(text string) { told = append(told, text) })
+	cfg := otlp.Config{Endpoint: "http://" + testkit.Port(t), Interval: time.Hour, Patience: time.Millisecond}
+	for range 2 {
+		e, err := otlp.Open(t.Context(), cfg, telemetry.NewTally())
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.Close(t.Context())
+	}
+	if len(told) != 1 || !strings.Contains(told[0], "parse headers") {
+		t.Errorf("the SDK said %q", told)
+	}
+}
+
+// An endpoint with TLS keeps TLS when the OTEL_ variables name another one without.
+func TestVariablesDoNotSwitchOffTLS(t *testing.T) {
+	got := make(chan struct{}, 10)
+	r := &receiver{take: func(context.Context, *collector.ExportMetricsServiceRequest) error { got <- struct{}{}; return nil }}
+	plain, _ := r.listen(t)
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http"+strings.TrimPrefix(plain, "grpc"))
+	if sent := send(t, "grpcs"+strings.TrimPrefix(plain, "grpc"), time.Hour, func() {}); sent.Complete || len(got) != 0 {
+		t.Errorf("%+v: the numbers went without TLS", sent)
+	}
+}
+
+func TestCheck(t *testing.T) {
+	f := func(want string, cfg otlp.Config) {
+		t.Helper()
+		if err := otlp.Check(&cfg); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v, want %q", cfg, err, want)
+		}
+	}
+	f("needs TLS", otlp.Config{Endpoint: "grpc://c:4317", CA: "ca.pem"})
+	f("cannot read the certificates", otlp.Config{Endpoint: "grpcs://c:4317", CA: "missing.pem"})
+	f("no certificate", otlp.Config{Endpoint: "https://c", CA: "otlp_test.go"})
+	if err := otlp.Check(&otlp.Config{Endpoint: "grpcs://c:4317"}); err != nil {
+		t.Error(err)
+	}
+}
+
+// A span that comes after Close, or that a collector does not take in time, is counted as lost; Close ends soon. The end of the
+// context of the run does not end the sending.
+func TestLateSpansAreLost(t *testing.T) {
+	taken := make(chan struct{}, 10)
+	quick := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { taken <- struct{}{} }))
+	defer quick.Close()
+	ctx, interrupt := context.WithCancel(t.Context())
+	tracer, err := otlp.OpenTracer(ctx, otlp.Config{Endpoint: quick.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	interrupt()
+	tracer.Add(telemetry.Request{Sent: 1, End: 2, Outcome: "ok"})
+	if sent := tracer.Close(t.Context()); sent.Lost() != "" || sent.Spans != 1 || len(taken) != 1 {
+		t.Errorf("after an interrupt: %+v", sent)
+	}
+	tracer.Add(telemetry.Request{Sent: 1, End: 2, Outcome: "ok"}) // it does not panic
+
+	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		<-r.Context().Done()
+	}))
+	defer silent.Close()
+	if tracer, err = otlp.OpenTracer(t.Context(), otlp.Config{Endpoint: silent.URL, Patience: 50 * time.Millisecond}); err != nil {
+		t.Fatal(err)
+	}
+	for range 1500 {
+		tracer.Add(telemetry.Request{Sent: 1, End: 2, Outcome: "ok"})
+	}
+	if sent := tracer.Close(t.Context()); sent.Complete || sent.Dropped != 1500 || !strings.Contains(sent.Lost(), "no answer within 50ms") {
+		t.Errorf("%+v: %s", sent, sent.Lost())
+	}
+}

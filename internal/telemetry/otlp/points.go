@@ -16,7 +16,7 @@ import (
 const scope = "github.com/redline-bench/redline"
 
 // producer turns a tally into points. The SDK's reader asks for them once per interval: no request calls the SDK.
-type producer struct{ tally *telemetry.Tally }
+type producer struct{ tally *telemetry.Reader }
 
 // Produce implements metric.Producer.
 func (p producer) Produce(context.Context) ([]metricdata.ScopeMetrics, error) {
@@ -36,8 +36,8 @@ func points(levels []*telemetry.Level, usage telemetry.Usage, now time.Time) []m
 	w.count("redline.tokens.input", "{token}", "Tokens of the prompts.", func(l *telemetry.Level) uint64 { return l.InputTokens })
 	w.count("redline.tokens.output", "{token}", "Tokens of the responses.", func(l *telemetry.Level) uint64 { return l.Tokens })
 	w.gauge("redline.in_flight", "{request}", "Requests in flight.", func(l *telemetry.Level) float64 { return float64(l.InFlight) })
-	w.gauge("redline.asked.in_flight", "{request}", "Concurrency of the load; 0 if the load has a schedule.", func(l *telemetry.Level) float64 { return l.AskedInFlight })
-	w.gauge("redline.asked.rate", "{request}/s", "Request rate of the schedule, per second; 0 if the load has no schedule.", func(l *telemetry.Level) float64 { return l.AskedRate })
+	w.gauge("redline.asked.in_flight", "{request}", "Requested concurrency; 0 if the load has a schedule, or the level is over.", func(l *telemetry.Level) float64 { return l.AskedInFlight })
+	w.gauge("redline.asked.rate", "{request}/s", "Request rate of the schedule, per second; 0 if the load has no schedule, or the level is over.", func(l *telemetry.Level) float64 { return l.AskedRate })
 	w.health("redline.client.cpu", "{cpu}", "CPU cores that the client used since the point before.", usage.CPUCores)
 	w.health("redline.client.gc_pause.max", "s", "Longest pause of the client's garbage collector since the point before.", usage.GCPause.Seconds())
 	w.health("redline.client.scheduler_delay.max", "s", "Longest time that a ready goroutine waited since the point before.", usage.SchedDelay.Seconds())

@@ -42,8 +42,9 @@ type Tracer struct {
 	exporter sdk.SpanExporter
 	resource *resource.Resource
 	queue    chan telemetry.Request
+	closing  chan struct{}
 	done     sync.WaitGroup
-	cancel   context.CancelFunc // ends the message under way
+	cancel   context.CancelCauseFunc // ends the message under way
 	dropped  atomic.Uint64
 
 	// Of the goroutine that sends.
@@ -51,7 +52,8 @@ type Tracer struct {
 	failed uint64 // spans of messages that failed
 }
 
-// OpenTracer starts to send spans to the collector of cfg.
+// OpenTracer starts to send spans to the collector of cfg. Close ends it: the end of ctx does not, so that the spans of a run that was
+// interrupted arrive too.
 func OpenTracer(ctx context.Context, cfg Config) (*Tracer, error) {
 	to, err := parse(cfg.Endpoint, cfg.Protocol)
 	if err != nil {
@@ -67,8 +69,9 @@ func OpenTracer(ctx context.Context, cfg Config) (*Tracer, error) {
 	}
 	t := &Tracer{
 		address: cfg.address(), patience: cfg.patience(), exporter: exporter, resource: res, queue: make(chan telemetry.Request, queued),
+		closing: make(chan struct{}),
 	}
-	ctx, t.cancel = context.WithCancel(ctx)
+	ctx, t.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	t.done.Go(func() { t.run(ctx) })
 	return t, nil
 }
@@ -81,10 +84,7 @@ func newSpanExporter(ctx context.Context, to target, cfg *Config) (sdk.SpanExpor
 	if to.grpc {
 		options := []otlptracegrpc.Option{otlptracegrpc.WithRetry(otlptracegrpc.RetryConfig{Enabled: true, InitialInterval: firstRetry, MaxInterval: nextRetry, MaxElapsedTime: allRetries})}
 		if to.address != "" {
-			options = append(options, otlptracegrpc.WithEndpoint(to.address))
-			if to.insecure {
-				options = append(options, otlptracegrpc.WithInsecure())
-			}
+			options = append(options, otlptracegrpc.WithEndpointURL(to.url()))
 		}
 		if secure != nil {
 			options = append(options, otlptracegrpc.WithTLSCredentials(credentials.NewTLS(secure)))
@@ -123,20 +123,27 @@ func (t *Tracer) run(ctx context.Context) {
 	var spans []sdk.ReadOnlySpan
 	for {
 		select {
-		case r, ok := <-t.queue:
-			if ok {
-				spans = append(spans, t.span(&r))
-			}
-			if len(spans) >= batch || !ok {
-				spans = t.send(ctx, spans)
-			}
-			if !ok {
-				return
-			}
+		case r := <-t.queue:
+			spans = t.addSpan(ctx, spans, &r)
 		case <-tick.C:
 			spans = t.send(ctx, spans)
+		case <-t.closing:
+			for len(t.queue) > 0 { // this goroutine alone receives
+				r := <-t.queue
+				spans = t.addSpan(ctx, spans, &r)
+			}
+			t.send(ctx, spans)
+			return
 		}
 	}
+}
+
+// addSpan adds the span of a request, and sends a full batch.
+func (t *Tracer) addSpan(ctx context.Context, spans []sdk.ReadOnlySpan, r *telemetry.Request) []sdk.ReadOnlySpan {
+	if spans = append(spans, t.span(r)); len(spans) < batch {
+		return spans
+	}
+	return t.send(ctx, spans)
 }
 
 // send sends spans in one message and returns the empty list.
@@ -144,10 +151,13 @@ func (t *Tracer) send(ctx context.Context, spans []sdk.ReadOnlySpan) []sdk.ReadO
 	if len(spans) == 0 {
 		return spans
 	}
-	ctx, cancel := context.WithTimeout(ctx, exportLimit)
+	ctx, cancel := context.WithTimeoutCause(ctx, exportLimit, noAnswer(exportLimit))
 	defer cancel()
 	t.sent.Sends++
 	if err := t.exporter.ExportSpans(ctx, spans); err != nil {
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
 		t.sent.Failed++
 		t.failed += uint64(len(spans))
 		if t.sent.Error == "" {
@@ -160,13 +170,15 @@ func (t *Tracer) send(ctx context.Context, spans []sdk.ReadOnlySpan) []sdk.ReadO
 	return spans[:0]
 }
 
-// Close sends what waits, within the patience of the configuration, and reports what arrived. Add must not be called any more.
+func noAnswer(limit time.Duration) error { return fmt.Errorf("no answer within %v", limit) }
+
+// Close sends what waits, within the patience of the configuration, and reports what arrived. Spans that are added later are dropped.
 func (t *Tracer) Close(ctx context.Context) result.Sent {
-	close(t.queue)
-	late := time.AfterFunc(t.patience, t.cancel)
+	close(t.closing)
+	late := time.AfterFunc(t.patience, func() { t.cancel(noAnswer(t.patience)) })
 	t.done.Wait()
 	late.Stop()
-	t.cancel()
+	t.cancel(nil)
 	ctx, cancel := context.WithTimeout(ctx, t.patience)
 	defer cancel()
 	err := t.exporter.Shutdown(ctx)

@@ -42,7 +42,7 @@ func pairs(labels []Label) []*dto.LabelPair {
 }
 
 // Families are all metrics of a tally. Every sample has the labels of the run.
-func Families(tally *telemetry.Tally, run ...Label) []*dto.MetricFamily {
+func Families(tally *telemetry.Reader, run ...Label) []*dto.MetricFamily {
 	w := &writer{run: run}
 	tally.Read(func(levels []*telemetry.Level, usage telemetry.Usage) {
 		w.levels = levels
@@ -54,8 +54,8 @@ func Families(tally *telemetry.Tally, run ...Label) []*dto.MetricFamily {
 		w.counter("redline_input_tokens_total", "Tokens of the prompts.", func(l *telemetry.Level) uint64 { return l.InputTokens })
 		w.counter("redline_output_tokens_total", "Tokens of the responses.", func(l *telemetry.Level) uint64 { return l.Tokens })
 		w.gauge("redline_in_flight", "Requests in flight.", func(l *telemetry.Level) float64 { return float64(l.InFlight) })
-		w.gauge("redline_asked_in_flight", "Concurrency of the load; 0 if the load has a schedule.", func(l *telemetry.Level) float64 { return l.AskedInFlight })
-		w.gauge("redline_asked_rate", "Request rate of the schedule, per second; 0 if the load has no schedule.", func(l *telemetry.Level) float64 { return l.AskedRate })
+		w.gauge("redline_asked_in_flight", "Requested concurrency; 0 if the load has a schedule, or the level is over.", func(l *telemetry.Level) float64 { return l.AskedInFlight })
+		w.gauge("redline_asked_rate", "Request rate of the schedule, per second; 0 if the load has no schedule, or the level is over.", func(l *telemetry.Level) float64 { return l.AskedRate })
 		w.out = append(w.out,
 			Gauge("redline_client_cpu_cores", "CPU cores that the client used since the last reading.", usage.CPUCores, run...),
 			Gauge("redline_client_gc_pause_max_seconds", "Longest pause of the client's garbage collector since the last reading.", usage.GCPause.Seconds(), run...),

@@ -54,10 +54,16 @@ func line(w io.Writer, name, labels string, v float64) {
 	fmt.Fprintf(w, "%s%s %s\n", name, labels, strconv.FormatFloat(v, 'g', -1, 64))
 }
 
+// The doublings of a histogram as text end at 2^-17 s (8 µs) to 2^9 s (512 s). They do not depend on the values: a bucket that
+// appeared in the middle of a run would have no rate.
+const (
+	lowestPower  = -17
+	highestPower = 9
+)
+
 // classic writes a native histogram with one bucket per doubling.
 func classic(w io.Writer, name, labels string, h *dto.Histogram) {
 	sums := map[int]uint64{} // by the power of two at which the doubling ends
-	lowest, highest := math.MaxInt, math.MinInt
 	at, count, k := 0, int64(0), 0
 	for _, span := range h.PositiveSpan {
 		at += int(span.GetOffset())
@@ -65,8 +71,7 @@ func classic(w io.Writer, name, labels string, h *dto.Histogram) {
 			count += h.PositiveDelta[k]
 			k++
 			power := int(math.Ceil(float64(at) / (1 << telemetry.Scale)))
-			sums[power] += uint64(count)
-			lowest, highest = min(lowest, power), max(highest, power)
+			sums[max(power, lowestPower)] += uint64(count)
 			at++
 		}
 	}
@@ -75,7 +80,7 @@ func classic(w io.Writer, name, labels string, h *dto.Histogram) {
 		comma += ","
 	}
 	total := h.GetZeroCount()
-	for p := lowest; p <= highest; p++ {
+	for p := lowestPower; p <= highestPower; p++ {
 		total += sums[p]
 		line(w, name+"_bucket", comma+`le="`+strconv.FormatFloat(math.Exp2(float64(p)), 'g', -1, 64)+`"`, float64(total))
 	}

@@ -39,7 +39,7 @@ func scrape(t *testing.T, accept string) (kind, body string) {
 	t.Helper()
 	w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/metrics", http.NoBody)
 	r.Header.Set("Accept", accept)
-	prom.Serve(w, r, prom.Families(counted(), prom.Label{Name: "model", Value: `a"b`}))
+	prom.Serve(w, r, prom.Families(counted().NewReader(), prom.Label{Name: "model", Value: `a"b`}))
 	return w.Header().Get("Content-Type"), w.Body.String()
 }
 
@@ -50,6 +50,8 @@ func TestTextPage(t *testing.T) {
 		`redline_requests_total{level="concurrency 4",model="a\"b",outcome="timeout"} 2`,
 		`redline_request_duration_seconds_bucket{level="concurrency 4",model="a\"b",le="0.0625"} 62`,
 		`redline_request_duration_seconds_bucket{level="concurrency 4",model="a\"b",le="+Inf"} 100`,
+		`redline_request_duration_seconds_bucket{level="concurrency 4",model="a\"b",le="7.62939453125e-06"} 0`,
+		`redline_request_duration_seconds_bucket{level="concurrency 4",model="a\"b",le="512"} 100`,
 		`redline_request_duration_seconds_count{level="concurrency 4",model="a\"b"} 100`,
 		`redline_request_duration_seconds_sum{level="concurrency 4",model="a\"b"} 5.05`,
 		`redline_in_flight{level="concurrency 4",model="a\"b"} 3`,
@@ -112,7 +114,7 @@ func TestRemoteWrite(t *testing.T) {
 	defer srv.Close()
 	send := func(address string) result.Sent {
 		t.Helper()
-		tally := counted()
+		tally := counted().NewReader()
 		w, err := prom.OpenRemoteWriter(t.Context(), address, func() []*dto.MetricFamily { return prom.Families(tally) })
 		if err != nil {
 			t.Fatal(err)

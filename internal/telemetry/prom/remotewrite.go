@@ -37,7 +37,10 @@ type RemoteWriter struct {
 	client  *http.Client
 	cancel  context.CancelFunc
 	done    sync.WaitGroup
-	sent    result.Sent // of the goroutine that sends
+
+	// Of the goroutine that sends.
+	sent result.Sent
+	at   int64 // time of the last message, in milliseconds
 }
 
 // CheckURL reports what is wrong with an address of remote write.
@@ -87,7 +90,8 @@ func (w *RemoteWriter) Close(ctx context.Context) result.Sent {
 
 // send sends one message and counts it. One that the end of the run cancels does not count: the last message has its content.
 func (w *RemoteWriter) send(ctx context.Context) {
-	body := encode(w.read(), time.Now().UnixMilli())
+	w.at = max(time.Now().UnixMilli(), w.at+1) // a receiver refuses two values of one time
+	body := encode(w.read(), w.at)
 	limited, cancel := context.WithTimeout(ctx, writeLimit)
 	defer cancel()
 	err := w.post(limited, snappy.Encode(nil, body))

@@ -229,7 +229,7 @@ func (s *Traffic) Source() func(slot, active int) engine.Source {
 	if s.Sessions != nil {
 		return func(int, int) engine.Source { return s.Sessions.Talk() }
 	}
-	sources := workload.NewSources(s.Requests, s.Model, s.Plan, s.Async, engine.WorkerOf)
+	sources := workload.NewSources(s.Requests, s.Model, s.Plan, s.Async || s.Plan.Target.Trace.File != "", engine.WorkerOf) // traces are matched by request ids
 	return func(slot, active int) engine.Source { return sources.Source(slot, active) }
 }
 

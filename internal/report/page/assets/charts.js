@@ -15,7 +15,7 @@ const charts = (() => {
       if (k === "on") for (const [ev, f] of Object.entries(v)) e.addEventListener(ev, f);
       else e.setAttribute(k, v === true ? "" : v);
     }
-    for (const kid of kids.flat()) if (kid !== null && kid !== undefined) e.append(kid);
+    for (const kid of kids.flat(Infinity)) if (kid !== null && kid !== undefined) e.append(kid);
     return e;
   }
 
@@ -28,26 +28,63 @@ const charts = (() => {
     return String(Number(v.toPrecision(digits)));
   }
 
+  // rate is a number of a column whose numbers have equally many digits.
+  const rate = (v) => { const a = Math.abs(v); return a >= 0.001 && a < 999.95 ? v.toPrecision(4) : num(v); };
+
   // tick is a number beside an axis, where there is little room.
   const tick = (v) => (Math.abs(v) >= 1e6 ? Number((v / 1e6).toPrecision(4)) + " M" : Math.abs(v) >= 1e5 ? Number((v / 1e3).toPrecision(4)) + " k" : num(v));
 
+  // dur is a time with three digits, as 9.10 ms.
   function dur(ms) {
     if (ms === null || ms === undefined) return "";
-    const a = Math.abs(ms);
-    if (a === 0) return "0";
-    if (a < 1) return num(ms * 1000, 3) + " µs";
-    if (a < 1000) return num(ms, 3) + " ms";
-    return num(ms / 1000, 3) + " s";
+    if (ms === 0) return "0";
+    for (const [unit, size] of [["ns", 1e-6], ["µs", 1e-3], ["ms", 1], ["s", 1000]]) {
+      const v = ms / size;
+      if (Math.abs(v) < 999.5) return v.toPrecision(3) + " " + unit;
+    }
+    return num(ms / 1000) + " s";
   }
 
+  // durTick is a time beside an axis, without zeros at its end.
+  const durTick = (ms) => dur(ms).replace(/(\.\d*?)0+(?= )/, "$1").replace(/\.(?= )/, "");
+
+  // lasted is the length of a run.
+  function lasted(seconds) {
+    if (seconds < 120) return dur(seconds * 1000);
+    const m = Math.round(seconds / 60), h = Math.floor(m / 60);
+    return h ? h + " h " + (m % 60) + " min" : m + " min";
+  }
+
+  const percent = (v) => (v === null || v === undefined ? "" : num(v, 3) + " %");
+
+  // A column of words starts at the left, a column of numbers ends at the right.
+  function worded(c) {
+    const t = String(c instanceof Node ? c.textContent : c && typeof c === "object" ? c.text ?? "" : c ?? "");
+    if (t === "" || t === "–" || t === "not known") return null;
+    if (/^[≥≤<×+−-]?\s*[\d.,]+(\s?[^\s\d:]{1,12})?$/.test(t)) return false; // a number with its unit
+    return /[a-z:]|^\d{4}-/i.test(t.replace(/\b(?:ns|ms|s|M|at least|to|over)\b|µs/g, ""));
+  }
+  function columns(head, rows) {
+    return head.map((h, i) => {
+      const known = rows.map((r) => worded(r[i])).filter((w) => w !== null);
+      return known.length > 0 && known.filter(Boolean).length * 2 >= known.length;
+    });
+  }
+
+  // A table that scrolls can be reached by the keyboard; others are passed over.
+  const scrollable = new ResizeObserver((list) => list.forEach(({ target: t }) => { if (t.scrollWidth > t.clientWidth) t.tabIndex = 0; else t.removeAttribute("tabindex"); }));
+
   function table(head, rows, cls) {
-    const t = el("table", { class: cls || "" }, el("thead", {}, el("tr", {}, head.map((h) => el("th", { scope: "col" }, h)))));
-    t.append(el("tbody", {}, rows.map((r) => el("tr", {}, r.map((c, i) => {
-      const named = { "data-head": head[i] }; // cards show it before the value
-      if (c && typeof c === "object" && !(c instanceof Node)) return el("td", { class: c.cls, ...named }, c.text);
-      return i === 0 ? el("th", { scope: "row", style: "font-weight:400" }, c) : el("td", named, c);
+    const words = columns(head, rows), at = (i) => (words[i] ? "words" : undefined);
+    const t = el("table", { class: cls || "" }, el("thead", {}, el("tr", {}, head.map((h, i) => el("th", { scope: "col", class: at(i) }, h)))));
+    t.append(el("tbody", {}, rows.map((r) => el("tr", { class: r.cls }, r.map((c, i) => {
+      const named = { "data-head": head[i], class: at(i) }; // cards show the head before the value
+      if (c && typeof c === "object" && !(c instanceof Node)) return el("td", { ...named, class: [at(i), c.cls].filter(Boolean).join(" ") }, c.text);
+      return i === 0 ? el("th", { scope: "row", class: at(i) }, c) : el("td", named, c);
     })))));
-    return el("div", { class: "scroll", tabindex: 0 }, t);
+    const box = el("div", { class: "scroll" }, t);
+    scrollable.observe(box);
+    return box;
   }
 
   // figure is the frame of every chart. rows() returns its table, which is made when it is opened.
@@ -86,18 +123,14 @@ const charts = (() => {
 
   const keep = (u, splits) => splits; // uPlot would leave out labels of a logarithmic scale
 
-  const unitOf = { ms: dur, plain: num };
+  const unitOf = { ms: dur, "%": percent, plain: num };
+  const tickOf = (fmt) => (v) => (v === null ? "" : fmt === num ? tick(v) : fmt === dur ? durTick(v) : fmt(v));
 
-  // wantsLog tells whether values need a logarithmic axis: all are above 0, and the largest is many times the smallest.
-  function wantsLog(values, times = 20) {
-    let min = Infinity, max = 0;
-    for (const v of values) {
-      if (v === null || v === undefined) continue;
-      if (!(v > 0)) return false;
-      min = Math.min(min, v);
-      max = Math.max(max, v);
-    }
-    return max >= times * min;
+  // wantsLog tells whether values need a logarithmic axis: all are above 0, and the largest is many times the one that a
+  // share of the values do not exceed. The share is above 0 if a few small values matter less than the others.
+  function wantsLog(values, times = 20, share = 0.25) {
+    const known = values.filter((v) => v !== null && v !== undefined).sort((a, b) => a - b);
+    return known.length > 0 && known[0] > 0 && known[known.length - 1] >= times * known[Math.floor(share * (known.length - 1))];
   }
 
   // thin leaves out ticks that are fewer than space pixels from the one before. share is where a value lies on the axis,
@@ -142,9 +175,10 @@ const charts = (() => {
   }
 
   // lines draws series over a common x. o: title, note, x: {label, format, splits, range, loads}, y: {unit}, xs,
-  // series: [{name, values, color, dash, fill, points}], bands: [[from, to]] that are shaded, links: [{href, title, cls}],
+  // series: [{name, values, color, dash, fill, points, mute}], bands: [[from, to]] that are shaded, links: [{href, title, cls}],
   // one for each x, that stand on the points of the first series. Loads are ticked at their own values. Charts with the same
-  // cursor show one cursor at the same x.
+  // cursor show one cursor at the same x. y.include: values that the axis must reach, y.room: how far above the highest value it
+  // goes. A mute series is only in the legend. over(u) draws on top of the chart, key is put beside the legend.
   function lines(o) {
     const fmt = unitOf[o.y.unit] || num;
     const xf = o.x.format || num;
@@ -152,8 +186,10 @@ const charts = (() => {
     const rows = () => o.xs.map((x, i) => [xf(x), ...o.series.map((s) => fmt(s.values[i]))]);
     // Stacked series are drawn as sums, the highest first; the legend shows their own values.
     const drawnAs = o.stacked ? o.series.map((s, i) => s.values.map((v, j) => o.series.slice(i).reduce((sum, t) => sum + t.values[j], 0))) : o.series.map((s) => s.values);
-    const yLog = fmt === dur && wantsLog(o.series.flatMap((s) => s.values));
-    const xLog = o.x.loads && wantsLog(o.xs, 10);
+    const include = o.y.include || [];
+    const yLog = fmt === dur && wantsLog([...o.series.filter((s) => !s.mute).flatMap((s) => s.values), ...include]);
+    const xLog = (o.x.loads || o.x.log) && wantsLog(o.xs, 10, 0);
+    const low = (v) => Math.min(v ?? Infinity, ...include), high = (v) => Math.max(v || 0, ...include);
     const paint = (i) => color(o.series[i].color === undefined ? i : o.series[i].color);
     const { figure: f, host } = figure(o.title, o.note, head, rows, o.wide);
     const onAxis = (v, a, b) => (xLog ? Math.log(v / a) / Math.log(b / a) : (v - a) / (b - a));
@@ -165,30 +201,35 @@ const charts = (() => {
     const first = o.xs[0] ?? 0, last = o.xs[o.xs.length - 1] ?? 1;
     const whole = o.x.range || (o.x.loads ? (xLog ? [first / 1.15, last * 1.15] : [0, last * 1.06]) : first === last ? [first - 0.5, last + 0.5] : [first, last]);
     const xRange = (u, a, b) => (first === last || a === null || (a <= first && b >= last) ? whole : [a, b]);
-    const few = (s) => s.points ?? (o.xs.length < 3 || sparse(s.values));
+    const few = (s) => s.points ?? sparse(s.values);
     grow(host, (width) => new uPlot({
       width, height: o.height || 260,
       cursor: { drag: { x: true, y: false }, focus: { prox: 24 }, points: { size: 6 }, sync: o.cursor && { key: o.cursor, scales: ["x", null] } },
       focus: { alpha: 0.35 },
-      scales: { x: { time: false, distr: xLog ? 3 : 1, range: xRange }, y: yLog ? { distr: 3, range: logRange } : { range: (u, a, b) => [Math.min(0, a || 0), (b || 1) * 1.08] } },
+      scales: { x: { time: false, distr: xLog ? 3 : 1, range: xRange }, y: yLog ? { distr: 3, range: (u, a, b) => logRange(u, low(a), high(b) * (o.y.room || 1)) } : { range: (u, a, b) => [Math.min(0, a || 0), (high(b) || 1) * (o.y.room || 1.08)] } },
       axes: [
-        axis({ size: 30, label: o.x.label, labelSize: 16, labelGap: 0, labelFont: "12px " + css("--sans"), filter: keep, splits: o.x.loads ? ticks(o.xs) : o.x.splits ? ticks(o.x.splits) : undefined, values: (u, vs) => vs.map((v) => (v === null ? "" : xf(v))) }),
-        axis({ size: 62, splits: yLog ? logSplits : undefined, filter: keep, values: (u, vs) => vs.map((v) => (v === null ? "" : fmt === num ? tick(v) : fmt(v))) }),
+        axis({ size: 30, label: o.x.label, labelSize: 16, labelGap: 0, labelFont: "12px " + css("--sans"), filter: keep, splits: o.x.loads ? ticks(o.xs) : o.x.splits ? ticks(o.x.splits) : xLog ? logSplits : undefined, values: (u, vs) => vs.map((v) => (v === null ? "" : xf(v))) }),
+        axis({ size: 62, splits: yLog ? logSplits : undefined, filter: keep, values: (u, vs) => vs.map(tickOf(fmt)) }),
       ],
       series: [
         { label: o.x.label, value: (u, v) => (v === null ? "" : xf(v)) },
         ...o.series.map((s, i) => ({
-          label: s.name, stroke: paint(i), width: s.width || 1.6, dash: s.dash, spanGaps: !!s.span || sparse(s.values),
-          fill: s.fill ? paint(i) + (o.stacked ? "" : "30") : undefined, points: { show: few(s), size: 6, fill: paint(i) },
+          label: s.name, stroke: s.mute ? "transparent" : paint(i), width: s.width || 1.6, dash: s.dash, spanGaps: !!s.span || sparse(s.values),
+          fill: s.fill ? paint(i) + (o.stacked ? "" : "30") : undefined, points: { show: !s.mute && few(s), size: 6, fill: paint(i) },
           value: (u, v, si, j) => (v === null || v === undefined ? "" : fmt(o.stacked ? o.series[si - 1].values[j] : v)),
         })),
       ],
       hooks: {
         drawClear: [(u) => bands(u, o.bands)],
-        ready: [(u) => u.root.querySelectorAll(".u-legend .u-marker").forEach((m, i) => { if (i) m.style.cssText = sample(paint(i - 1), o.series[i - 1].dash); })],
-        draw: [(u) => stand(u, o)],
+        ready: [(u) => u.root.querySelectorAll(".u-legend .u-marker").forEach((m, i) => {
+          const s = o.series[i - 1];
+          if (s) m.style.cssText = sample(paint(i - 1), s.dash);
+          if (!s || s.mute) m.closest("tr").classList.add("aside");
+        })],
+        draw: [(u) => { stand(u, o); if (o.over) o.over(u); }],
       },
     }, [o.xs, ...drawnAs], host));
+    if (o.key) f.insertBefore(o.key, f.querySelector("details"));
     return f;
   }
 
@@ -203,11 +244,11 @@ const charts = (() => {
     });
   }
 
-  // sparse is a line with so many gaps that only its points are visible.
+  // sparse is a line with so few values, or so many gaps, that only its points are visible.
   function sparse(values) {
     let known = 0;
     for (const v of values) if (v !== null && v !== undefined) known++;
-    return known > 0 && known < 0.6 * values.length;
+    return known > 0 && (known < 4 || known < 0.6 * values.length);
   }
 
   function bands(u, list) {
@@ -262,8 +303,8 @@ const charts = (() => {
         cursor: { drag: { x: true, y: true }, dataIdx: () => null, points: { show: false } },
         scales: { x: { time: false, range: (u, a, b) => (a === null || a === b ? [0, xmax] : [a, b]), auto: false, min: 0, max: xmax }, y: yLog ? { distr: 3, range: logRange } : { auto: false, min: 0, max: ymax, range: (u, a, b) => (a === null || a === b ? [0, ymax] : [a, b]) } },
         axes: [
-          axis({ size: 30, label: o.x.label, labelSize: 16, labelGap: 0, labelFont: "12px " + css("--sans"), values: (u, vs) => vs.map((v) => (xf === num ? tick(v) : xf(v))) }),
-          axis({ size: 62, splits: yLog ? logSplits : undefined, filter: keep, values: (u, vs) => vs.map((v) => (v === null ? "" : yf(v))) }),
+          axis({ size: 30, label: o.x.label, labelSize: 16, labelGap: 0, labelFont: "12px " + css("--sans"), values: (u, vs) => vs.map(tickOf(xf)) }),
+          axis({ size: 62, splits: yLog ? logSplits : undefined, filter: keep, values: (u, vs) => vs.map(tickOf(yf)) }),
         ],
         series: [{}, ...o.lists.map((l) => ({ label: l.name, facets: [{ scale: "x", auto: false }, { scale: "y", auto: yLog }], paths, points: { show: false } }))],
         hooks: {
@@ -349,7 +390,7 @@ const charts = (() => {
       scales: { x: { time: false, range: [0, o.slices * o.step] }, y: { distr: 3, range: () => [lowest, highest] } },
       axes: [
         axis({ size: 30, label: "seconds", labelSize: 16, labelGap: 0, labelFont: "12px " + css("--sans") }),
-        axis({ size: 62, splits: logSplits, filter: keep, values: (u, vs) => vs.map((v) => (v === null ? "" : dur(v))) }),
+        axis({ size: 62, splits: logSplits, filter: keep, values: (u, vs) => vs.map(tickOf(dur)) }),
       ],
       series: [{}, { stroke: "transparent", points: { show: false }, paths: () => null }],
       hooks: {
@@ -424,5 +465,5 @@ const charts = (() => {
     redraw();
   });
 
-  return { el, num, dur, table, lines, curve, heat, stack, join, key, cycle, even, top, redraw, sweep };
+  return { el, num, rate, dur, durTick, percent, lasted, css, color, table, lines, curve, heat, stack, join, key, figure, cycle, even, top, redraw, sweep };
 })();

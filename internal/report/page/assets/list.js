@@ -1,11 +1,13 @@
 "use strict";
 // lists shows past runs: all of them with filters, or those of one workload as a trend. Two of them can be compared.
 const lists = (() => {
-  const { el, num, dur, table, lines, even, top } = charts;
+  const { el, num, rate, dur, table, lines, even, top } = charts;
 
   const address = (r) => "/run/" + encodeURIComponent(r.id);
   const nameOf = (r) => r.label || r.id;
-  const best = (r) => num(r.throughput) + " /s";
+  // A search without an answer has no throughput.
+  const best = (r) => (r.throughput ? rate(r.throughput) + " /s" : "–");
+  const p99 = (r) => (r.p99 ? dur(r.p99) : "–");
   // tone is the color of a verdict: a run that missed a rule is bad, however valid its numbers are.
   const tone = (r) => (r.missed || r.verdict === "failed" || r.verdict === "server-failed" ? "bad" : r.verdict === "valid" ? "good" : "warn");
   const verdict = (r) => r.verdict + (r.missed ? ", " + num(r.missed) + (r.missed === 1 ? " rule" : " rules") + " missed" : "");
@@ -40,7 +42,7 @@ const lists = (() => {
     const head = ["", "run", "verdict", "best", "p99 there", "model", "when", "command", "levels", "version"];
     if (same) head.push("trend");
     const rows = runs.map((r) => {
-      const row = [box(r), el("a", { href: address(r), title: r.id }, nameOf(r)), { text: verdict(r), cls: tone(r) }, best(r), dur(r.p99), r.model, r.start, r.command, num(r.levels), r.version];
+      const row = [box(r), el("a", { href: address(r), title: r.id }, nameOf(r)), { text: verdict(r), cls: tone(r) }, best(r), p99(r), r.model, r.start, r.command, num(r.levels), r.version];
       if (same) row.push(same.get(r.workload) > 1 ? el("a", { href: "/trend/" + encodeURIComponent(r.id) }, same.get(r.workload) + " runs") : "");
       return row;
     });
@@ -81,7 +83,7 @@ const lists = (() => {
   // trend draws the runs of one workload in their order. Every point is a link to its run.
   function trend(data) {
     const runs = [...data.list.items].reverse(), { go, box } = chooser(); // the oldest first
-    const title = (r) => [nameOf(r), r.start, best(r), "p99 " + dur(r.p99), verdict(r)].join(", ");
+    const title = (r) => [nameOf(r), r.start, best(r), "p99 " + p99(r), verdict(r)].join(", ");
     const links = runs.map((r) => ({ href: address(r), title: title(r), cls: tone(r) }));
     const x = { label: "runs, the oldest first", format: (v) => (runs[v - 1] ? runs[v - 1].start.slice(5, 16) : ""), splits: runs.map((r, i) => i + 1), range: [0.5, runs.length + 0.5] };
     const chart = (name, note, unit, value) => lines({ title: name, note, x, y: { unit }, xs: runs.map((r, i) => i + 1), series: [{ name: name.toLowerCase(), values: runs.map(value), color: 7 }], links });

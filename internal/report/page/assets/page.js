@@ -1,7 +1,7 @@
 "use strict";
 // The page: a verdict, the figures that matter, then the charts. One run, or two beside each other.
 (() => {
-  const { el, num, dur, table, lines, curve, stack, join, cycle, even, top } = charts;
+  const { el, num, rate, dur, durTick, lasted, table, lines, curve, stack, join, cycle, even, top } = charts;
   const chosen = {}; // the level that the reader chose, by run
   const at = (summary, p) => { const q = summary.p.find((x) => x[0] === p); return q ? q[1] : null; };
   // enough tells whether n values have a percentile p: one of them at least lies beyond it.
@@ -10,15 +10,18 @@
   const pct = (summary, p, n) => (!enough(n, p) ? "–" : (summary.at_least && summary.at_least.includes(p) ? "≥ " : "") + dur(at(summary, p)));
 
   function verdict(run) {
-    const state = run.live ? "running" : run.verdict.state || "unknown";
+    const state = run.live ? "running" : run.verdict || "unknown";
     const box = el("section", { class: "verdict " + state, "aria-label": "verdict" });
-    if (run.live) box.append(el("b", { class: "live" }, "Running"), " ", el("span", {}, "the results below are those up to now"));
-    else box.append(el("b", {}, state), " ", run.verdict.state ? run.meaning : "");
+    if (run.live) box.append(el("b", { class: "live" }, "Running"), el("span", {}, ": the results below are those up to now"));
+    else box.append(el("b", {}, state), run.verdict ? ": " + run.meaning : "");
     if (run.error) box.append(el("p", {}, run.error));
-    const reasons = merged(run);
-    if (reasons.length) box.append(el("ul", {}, reasons.map((r) => el("li", {}, r.what, r.try ? el("span", {}, " Try: " + r.try) : null))));
+    const reasons = run.reasons || [];
+    if (reasons.length) box.append(el("ul", {}, reasons.map((r) => el("li", {}, r.what.map((w) => el("div", {}, w)), r.try ? el("div", { class: "try" }, "Try: ", unbroken(r.try)) : null))));
     return box;
   }
+
+  // unbroken keeps the names of options on one line.
+  const unbroken = (text) => text.split(/(--[a-z][a-z-]*)/).map((part, i) => (i % 2 ? el("span", { class: "option" }, part) : part));
 
   // rules shows what the run was held to. Rules that are missed stand at the top of the page, in red; if the run cannot be
   // judged, the miss may be the fault of the client or of an interruption, and the box is yellow.
@@ -29,37 +32,19 @@
     const rulesOf = (list) => new Set(list.map((c) => c.rule)).size; // a rule has a check for each of its levels
     const judged = run.judged, total = rulesOf(all);
     const rows = (list, cls) => list.map((c) => [c.rule, { text: c.level || "" }, { text: c.text, cls: "text " + cls }]);
-    const head = ["rule", "level", "found"];
+    const head = ["rule", kindOf(run), "found"];
     const title = bad.length ? rulesOf(bad) + " of " + total + (total === 1 ? " rule" : " rules") + " missed" : unknown.length ? "cannot tell whether the rules hold" : total === 1 ? "the rule holds" : "all " + total + " rules hold";
     const state = !judged ? "unstable" : bad.length ? "failed" : unknown.length ? "unstable" : "valid";
-    return el("section", { class: "verdict rules " + state, "aria-label": "rules" }, el("b", {}, title), judged ? null : " and the run cannot be judged: its verdict is " + run.verdict.state,
+    return el("section", { class: "verdict rules " + state, "aria-label": "rules" }, el("b", {}, title), judged ? null : " and the run cannot be judged: its verdict is " + run.verdict,
       bad.length + unknown.length ? table(head, [...rows(bad, "bad"), ...rows(unknown, "warn")]) : null,
       good.length ? el("details", { open: !bad.length && good.length <= 4 }, el("summary", {}, good.length + (good.length === 1 ? " check passed" : " checks passed")), table(head, rows(good, "good"))) : null);
   }
 
   // identity says which run this is: label, tool, target, and the command line that makes it again.
   function identity(run) {
-    const facts = [run.label, [run.tool, run.version].filter(Boolean).join(" "), run.command, run.model, run.target, run.seconds ? dur(run.seconds * 1000) : ""];
+    const facts = [run.label, [run.tool, run.version].filter(Boolean).join(" "), run.command, run.model, run.target, run.seconds ? lasted(run.seconds) : ""];
     const chips = facts.map((f, i) => (f ? el("span", { class: i ? "" : "label", title: i ? undefined : "label" }, f) : null));
-    return el("div", { class: "identity" }, el("div", { class: "chips" }, chips), run.command_line ? el("code", { title: "command line" }, run.command_line) : null);
-  }
-
-  // merged puts reasons that differ only in their level, or in its numbers, on one line.
-  function merged(run) {
-    const names = run.levels.map((l) => l.name).sort((a, b) => b.length - a.length);
-    const groups = new Map();
-    for (const r of run.verdict.reasons || []) {
-      const name = names.find((n) => r.what.startsWith(n + ": "));
-      const text = name ? r.what.slice(name.length + 2) : r.what;
-      const like = text.replace(/[0-9.]+(e[+-][0-9]+)?/g, "#") + "\n" + r.try;
-      if (!groups.has(like)) groups.set(like, []);
-      groups.get(like).push({ name, text, try: r.try });
-    }
-    return [...groups.values()].map((g) => {
-      if (g.length === 1) return { what: (g[0].name ? g[0].name + ": " : "") + g[0].text, try: g[0].try };
-      const same = g.every((x) => x.text === g[0].text);
-      return { what: same ? g.map((x) => x.name).join(", ") + ": " + g[0].text : g.map((x) => x.name + ": " + x.text).join("; "), try: g[0].try };
-    });
+    return el("div", { class: "identity" }, el("div", { class: "chips" }, chips), run.command_line ? el("code", { title: "command line" }, unbroken(run.command_line)) : null);
   }
 
   // trusted tells whether nothing speaks against a level.
@@ -74,28 +59,28 @@
   const metric = (l, tag) => (l.metrics || []).find((m) => m.tag === tag);
   // words are AIPerf's tags as the page calls them.
   const words = { time_to_first_token: "first token", inter_token_latency: "next tokens", request_latency: "request", output_token_throughput_per_user: "a user's tokens/s" };
-  const goodputBounds = (run) => (run.goodput || "").split(" ").filter(Boolean).map((b) => { const [name, v] = b.split(":"); return (words[name] || name.replaceAll("_", " ")) + (/throughput/.test(name) ? " ≥ " + v : " ≤ " + dur(Number(v))); }).join(", ");
+  const goodputBounds = (run) => (run.goodput || "").split(" ").filter(Boolean).map((b) => { const [name, v] = b.split(":"); return (words[name] || name.replaceAll("_", " ")) + (/throughput/.test(name) ? " ≥ " + v : " ≤ " + durTick(Number(v))); }).join(", ");
 
   function tiles(run) {
     const b = best(run);
     if (!b) return el("p", { class: "note" }, "No level was measured.");
     const requests = run.levels.reduce((n, l) => n + l.requests, 0), failed = run.levels.reduce((n, l) => n + l.failed, 0);
     const tile = (name, value, note) => el("div", { class: "tile" }, el("span", {}, name), el("b", {}, value), note ? el("i", {}, note) : null);
-    const p99 = enough(b.requests, 99);
+    const p99 = enough(b.requests, 99), where = run.whole ? "of all classes" : "at " + b.name;
     const out = [
-      tile("Throughput", num(b.throughput) + " /s", "at " + b.name),
-      tile("Median latency", dur(at(b.latency, 50) ?? b.latency.avg), "there"),
-      p99 ? tile("p99 latency", pct(b.latency, 99, b.requests), b.open ? "from the schedule" : "there") : tile("Longest latency", dur(b.latency.max), "too few requests for a p99"),
-      tile("Requests", num(requests), (run.classes ? run.classes.length + " classes" : run.levels.length + (run.levels.length === 1 ? " level" : " levels")) + (run.seconds ? ", " + dur(run.seconds * 1000) : "")),
-      tile("Failed", failed ? num(failed) : "none", failed ? num((100 * failed) / (requests + failed), 3) + " %" : "of all requests"),
+      tile("Throughput", rate(b.throughput) + " /s", where),
+      tile("Median latency", dur(at(b.latency, 50) ?? b.latency.avg), where),
+      p99 ? tile("p99 latency", pct(b.latency, 99, b.requests), where + (b.open ? ", from the schedule" : "")) : tile("Longest latency", dur(b.latency.max), "too few requests for a p99"),
+      tile("Requests", num(requests), (run.classes ? run.classes.length + " classes" : run.levels.length + (run.levels.length === 1 ? " level" : " levels")) + (run.seconds ? ", " + lasted(run.seconds) : "")),
+      tile("Failed", failed ? num(failed) : "none", failed ? num((100 * failed) / (requests + failed), 3) + " % of all requests" : "of " + num(requests) + " requests"),
     ];
     const first = [];
     for (const [tag, name] of [["time_to_first_token", "First token"], ["inter_token_latency", "Next tokens"], ["output_token_throughput", "Tokens"]]) {
       const m = metric(b, tag);
-      if (m) first.push(tile(name, m.unit === "ms" ? dur(m.avg) : num(m.avg) + " /s", (m.unit === "ms" ? "average" : "in all") + ", at " + b.name));
+      if (m) first.push(tile(name, m.unit === "ms" ? dur(m.avg) : rate(m.avg) + " /s", (m.unit === "ms" ? "average" : "in all") + ", " + where));
     }
     const good = metric(b, "goodput"), share = metric(b, "good_request_fraction");
-    if (good) first.push(tile("Goodput", num(good.avg) + " /s", (share ? num(share.avg * 100, 3) + " % kept " : "") + (goodputBounds(run) || "the bounds")));
+    if (good) first.push(tile("Goodput", rate(good.avg) + " /s", (share ? num(share.avg * 100, 3) + " % kept " : "") + (goodputBounds(run) || "the bounds")));
     return el("div", { class: "tiles" }, first, out);
   }
 
@@ -104,7 +89,7 @@
   const counted = (runs) => (runs.every(speaks) ? "requests" : runs.some(speaks) ? "requests or inferences" : "inferences");
 
   const tag = (run, runs) => (runs.length > 1 ? run.mark + " " : "");
-  const loadName = (runs) => (runs.every((r) => r.levels.every((l) => l.open)) ? "requested requests per second" : runs.some((r) => r.levels.some((l) => l.open)) ? "load" : "concurrency");
+  const loadName = (runs) => (runs.every((r) => r.levels.every((l) => l.open)) ? "requested rate" : runs.some((r) => r.levels.some((l) => l.open)) ? "load" : "concurrency");
 
   // overview draws all levels together: the figures of language models against the load first.
   function overview(runs) {
@@ -199,19 +184,13 @@
     return stack({ title: "Where the time of a request goes", note: "The server's own times, and the rest of the client's average: network and client.", rows, names: ["queue", "compute", "server overhead", "network and client"], colors: [1, 0, 3, 7] });
   }
 
-  // classTable shows what each class of a scenario sends to which server.
-  function classTable(run) {
-    const rows = run.classes.flatMap((c) => run.levels.filter((l) => l.class === c.name).map((l) => [c.name, c.command, c.model || "", c.target || "", num(l.requests), l.failed ? { text: num(l.failed), cls: "bad" } : "0", num(l.throughput), pct(l.latency, 50, l.requests), pct(l.latency, 99, l.requests), { text: c.verdict, cls: c.verdict === "valid" ? "good" : "warn" }]));
-    return table(["class", "command", "model", "server", "requests", "failed", "throughput /s", "p50", "p99", "verdict"], rows, "full");
-  }
-
   // levels shows one level over time; buttons choose the level, or the class.
   function levels(run) {
     const timed = [...(run.whole ? [run.whole] : []), ...run.levels].filter((l) => l.time);
     const section = el("section", {});
     if (!timed.length) return section;
     const place = el("div", { class: "grid" });
-    const show = (l) => { place.replaceChildren(...overTime(l)); even(place); charts.sweep(); };
+    const show = (l) => { place.replaceChildren(...overTime(l, l === run.whole ? run.levels : [l])); even(place); charts.sweep(); };
     if (timed.length > 1) {
       const tools = el("div", { class: "tools", role: "group", "aria-label": run.classes ? "class" : "level" }, run.classes ? "Class:" : "Level:");
       const buttons = timed.map((l, i) => el("button", { type: "button", "aria-pressed": "false", on: { click: () => { chosen[run.mark] = l.name; press(i); } } }, l.name));
@@ -225,8 +204,9 @@
     return section;
   }
 
-  // overTime draws a level: the client's numbers, then the server's, with one cursor through all charts.
-  function overTime(l) {
+  // overTime draws one level, or all classes together, which is made of levels: the client's numbers, then the server's, with one
+  // cursor through all charts.
+  function overTime(l, levels) {
     const t = l.time, n = t.ended.length, xs = Array.from({ length: n }, (_, i) => (i + 0.5) * t.step);
     const lines = (o) => charts.lines({ cursor: "time", ...o }), heat = (o) => charts.heat({ cursor: "time", ...o });
     const x = { label: "seconds", format: (v) => num(v, 4) };
@@ -237,10 +217,9 @@
         { name: "p50", values: t.p50 }, { name: "p90", values: t.p90 }, { name: "p99", values: t.p99 }, { name: "max", values: t.max, color: 7, width: 1, dash: [3, 3] }] }),
     ];
     if (t.heat && t.heat.length) out.push(heat({ title: "Latency heat map", note: "How many requests had which latency when; darker is more, on a logarithmic scale.", step: t.step, slices: n, cells: t.heat, edges: t.edges, lows: t.lows }));
-    const rates = [{ name: "ended", values: t.ended }, { name: "sent", values: t.sent, color: 4, width: 1 }];
-    if (t.asked) rates.push({ name: "requested", values: t.asked, color: 7, dash: [4, 3] });
-    out.push(lines({ title: "Requests per second", note: t.asked ? "The rate that was reached and the rate of the schedule." : "", x, y: { unit: "plain" }, xs, series: rates, bands: used }));
-    out.push(lines({ title: "In flight", note: l.health.asked_in_flight ? "Requests at the server at a time; " + num(l.health.asked_in_flight) + " were requested." : "Requests at the server at a time.", x, y: { unit: "plain" }, xs, bands: used, series: [{ name: "in flight", values: t.in_flight, fill: true, color: 3 }] }));
+    const rates = classing.rates(l, levels);
+    out.push(lines({ title: "Requests per second", note: rates.note, x, y: { unit: "plain" }, xs: rates.xs, series: rates.series, bands: used }));
+    out.push(lines({ title: "In flight", note: "Requests at the server at a time" + (l.health.asked_in_flight && l.load ? "; requested: " + num(l.load) : "") + ".", x, y: { unit: "plain" }, xs, bands: used, series: [{ name: "in flight", values: t.in_flight, fill: true, color: 3 }] }));
     if (t.first_p50) out.push(lines({ title: t.tokens ? "Time to first token" : "Time to first response", note: "Of the requests that ended then.", x, y: { unit: "ms" }, xs, bands: used, series: [{ name: "p50", values: t.first_p50 }, { name: "p99", values: t.first_p99, color: 2 }] }));
     if (t.gap_p50) out.push(lines({ title: "Time between tokens", note: "From one event of a response to the next.", x, y: { unit: "ms" }, xs, bands: used, series: [{ name: "p50", values: t.gap_p50 }, { name: "p99", values: t.gap_p99, color: 2 }] }));
     if (t.tokens) out.push(lines({ title: "Tokens per second", note: "Of all responses together, by the time of their arrival.", x, y: { unit: "plain" }, xs, bands: used, series: [{ name: "tokens", values: t.tokens, fill: true, color: 4 }] }));
@@ -262,35 +241,41 @@
     }).filter(Boolean);
   }
 
+  // withServer are the levels that have metrics of the server; in a scenario it is that of all classes.
+  const withServer = (run) => [...(run.whole ? [run.whole] : []), ...run.levels].filter((l) => l.server_metrics);
+
   // serverTable shows the server's metrics of all levels, energy, what is missing, and the metrics without a common name.
   function serverTable(run) {
-    const list = run.levels.filter((l) => l.server_metrics);
+    const list = withServer(run);
     const unit = (v, u) => (v === null || v === undefined ? "" : u === "ms" ? dur(v) : num(v) + (u === "requests" || u === "inferences" ? "" : " " + u));
-    const rows = list.flatMap((l) => l.server_metrics.lines.filter((s) => s.avg !== null).map((s) => [l.name, s.title, s.of || "", unit(s.avg, s.unit), unit(s.max, s.unit), { text: s.from, cls: "text" }]));
+    const rows = list.flatMap((l) => l.server_metrics.lines.filter((s) => s.avg !== null).map((s) => [l.name, { text: s.title, cls: "text" }, { text: s.of || "", cls: "text" }, unit(s.avg, s.unit), unit(s.max, s.unit), { text: s.from, cls: "text" }]));
     const energy = list.filter((l) => l.server_metrics.watts).map((l) => [l.name, num(l.server_metrics.watts) + " W", l.server_metrics.joules ? num(l.server_metrics.joules) + " J" : "", l.server_metrics.joules_token ? num(l.server_metrics.joules_token) + " J" : ""]);
     const notes = list.flatMap((l) => (l.server_metrics.notes || []).map((n) => el("li", {}, l.name + ": " + n)));
     const others = list.filter((l) => (l.server_metrics.others || []).length).map((l) => el("details", {}, el("summary", {}, "Other metrics at " + l.name), table(["metric", "average", "highest"], l.server_metrics.others.map((o) => [o.name, num(o.avg) + (o.unit || ""), num(o.max) + (o.unit || "")]))));
-    return el("section", {}, rows.length ? table(["level", "quantity", "GPU", "average", "highest", "the server's name"], rows) : null, energy.length ? table(["level", "power of all GPUs", "energy per inference", "per output token"], energy) : null, notes.length ? el("ul", { class: "note" }, notes) : null, others);
+    return el("section", {}, rows.length ? table([kindOf(run), "quantity", "GPU", "average", "highest", "the server's name"], rows) : null, energy.length ? table([kindOf(run), "power of all GPUs", "energy per inference", "per output token"], energy) : null, notes.length ? el("ul", { class: "note" }, notes) : null, others);
   }
 
+  // kindOf is what the rows of tables are.
+  const kindOf = (run) => (run.classes ? "class" : "level");
 
   function levelTable(run) {
-    const head = ["level", "", "requests", "failed", "throughput /s", "avg", "p50", "p90", "p95", "p99", "p99.9", "max", "std"];
-    const state = (l) => (run.live && !l.cdf[0].length ? { text: "running" } : { text: l.state, cls: trusted(l) ? "good" : "warn" });
+    const what = kindOf(run), head = [what, "state", "requests", "failed", "throughput /s", "avg", "p50", "p90", "p95", "p99", "p99.9", "max", "std"];
+    const state = (l) => (run.live && !l.cdf[0].length ? { text: "running" } : { text: l.state, cls: l.state === "stable" ? "good" : trusted(l) ? "" : "warn" });
     const tails = (l, summary, list) => list.map((p) => pct(summary, p, l.requests));
-    const rows = run.levels.map((l) => [l.name, state(l), num(l.requests), l.failed ? { text: num(l.failed), cls: "bad" } : "0", num(l.throughput), dur(l.latency.avg), ...tails(l, l.latency, [50, 90, 95, 99, 99.9]), dur(l.latency.max), dur(l.latency.std)]);
-    const short = (name) => table(["level", "avg", "p50", "p90", "p99", "max"], run.levels.filter((l) => l[name]).map((l) => [l.name, dur(l[name].avg), ...tails(l, l[name], [50, 90, 99]), dur(l[name].max)]));
+    const rows = run.levels.map((l) => [l.name, state(l), num(l.requests), l.failed ? { text: num(l.failed), cls: "bad" } : "0", rate(l.throughput), dur(l.latency.avg), ...tails(l, l.latency, [50, 90, 95, 99, 99.9]), dur(l.latency.max), dur(l.latency.std)]);
+    const short = (name) => table([what, "avg", "p50", "p90", "p99", "max"], run.levels.filter((l) => l[name] && l[name].max > 0).map((l) => [l.name, dur(l[name].avg), ...tails(l, l[name], [50, 90, 99]), dur(l[name].max)]));
     const out = [table(head, rows, "full")];
-    const flying = run.levels.filter((l) => l.unfinished);
-    if (flying.length) out.push(el("p", { class: "note" }, "Requests in flight at the end, with unknown latency: " + flying.map((l) => l.name + ": " + num(l.unfinished) + ", the oldest for " + dur(l.oldest)).join("; ") + "."));
     const held = run.levels.filter((l) => l.hold);
     if (held.length) out.push(el("p", { class: "note" }, "Held by the server: " + held.map((l) => l.name + ": " + l.hold).join("; ") + "."));
     if (run.levels.some((l) => l.from_send)) out.push(el("p", { class: "note" }, "Latency above counts from the schedule. From the send alone, which hides a client or a queue that is late:"), short("from_send"));
     if (run.levels.some((l) => l.first)) out.push(el("p", { class: "note" }, "Time to the first response:"), short("first"));
     const failures = run.levels.flatMap((l) => (l.failures || []).map((f) => [l.name, f.class, num(f.count), { text: f.text, cls: "text" }]));
-    if (failures.length) out.push(el("h3", { style: "margin-top:16px" }, "Failures"), table(["level", "class", "count", "first text"], failures));
+    if (failures.length) out.push(el("h3", { class: "after" }, "Failures"), table([what, "kind", "count", "first text"], failures));
+    const flying = run.levels.filter((l) => l.unfinished);
+    if (flying.length) out.push(el("details", {}, el("summary", {}, "In flight at the end, with unknown latency: " + num(flying.reduce((n, l) => n + l.unfinished, 0))),
+      table([what, "requests", "oldest"], flying.map((l) => [l.name, num(l.unfinished), dur(l.oldest)]))));
     const windows = el("details", {}, el("summary", {}, "Every window"));
-    windows.append(table(["level", "from", "to", "requests", "throughput /s", "avg", "p99", ""], run.levels.flatMap((l) => (l.windows || []).map((w) => [l.name, num(w.from) + " s", num(w.to) + " s", num(w.requests), num(w.throughput), dur(w.avg), dur(w.p99), w.used ? "counts" : ""]))));
+    windows.append(table([what, "from", "to", "requests", "throughput /s", "avg", "p99", ""], run.levels.flatMap((l) => (l.windows || []).map((w) => [l.name, num(w.from) + " s", num(w.to) + " s", num(w.requests), rate(w.throughput), dur(w.avg), dur(w.p99), w.used ? "counts" : ""]))));
     out.push(windows);
     return el("section", {}, out);
   }
@@ -306,7 +291,7 @@
   function tokens(run) {
     const list = run.levels.filter((l) => (l.metrics || []).length);
     const shown = mainMetrics.filter(([tag]) => list.some((l) => metric(l, tag)));
-    const head = ["level", ...shown.flatMap(([, name, stats]) => stats.map((s) => name + (stats.length > 1 ? (s === "avg" ? " avg" : " p" + s) : "")))];
+    const head = [kindOf(run), ...shown.flatMap(([, name, stats]) => stats.map((s) => name + (stats.length > 1 ? (s === "avg" ? " avg" : " p" + s) : "")))];
     const rows = list.map((l) => [l.name, ...shown.flatMap(([tag, , stats]) => stats.map((s) => { const m = metric(l, tag); return m ? worded(m, s) : ""; }))]);
     return el("section", {}, table(head, rows, "full"), metricTables(list));
   }
@@ -337,24 +322,36 @@
   }
 
   // measurementError is the client's time minus the server's log, with its sign: cells of p50 and p99.
-  function measurementError(e, unknown) {
-    if (!e) return unknown ? ["not measured", unknown] : ["not calibrated", ""];
+  function measurementError(e) {
+    if (!e) return ["", ""];
     const signed = (ns) => (ns < 0 ? "−" : "+") + dur(Math.abs(ns) / 1e6);
-    return [signed(e.p50_ns), (e.p99_at_least ? "≥ " : "") + signed(e.p99_ns) + (e.exact ? "" : " (of other traffic: " + e.of + ")") + (e.notes || []).map((n) => "; " + n).join("")];
+    return [signed(e.p50_ns), (e.p99_at_least ? "≥ " : "") + signed(e.p99_ns)];
+  }
+
+  // aboutErrors says of which levels the error is not measured, or was measured with other traffic.
+  function aboutErrors(run) {
+    const notes = new Map();
+    for (const { name, health: h } of run.levels) {
+      const e = h.measurement_error;
+      const said = e ? [...(e.exact ? [] : ["measured with the nearest calibrated traffic: " + e.of]), ...(e.notes || [])] : ["not measured" + (h.measurement_error_unknown ? ": " + h.measurement_error_unknown : "; --calibrate measures it")];
+      for (const n of said) notes.set(n, [...(notes.get(n) || []), name]);
+    }
+    const whole = (names) => names.length === run.levels.length;
+    return [...notes].map(([note, names]) => el("p", { class: "note" }, "Measurement error" + (whole(names) ? ": " : " at " + names.join(", ") + ": ") + note + "."));
   }
 
   // health leaves out columns without a value, as those of the send lag in closed loop.
   function health(run) {
     const us = (ns) => dur(ns / 1e6);
-    const head = ["level", "send lag p50", "send lag p99", "send lag max", "read lag p99", "rate", "in flight", "CPU cores", "CPU a request", "machine busy", "GC pause", "scheduler", "dropped", "error p50", "error p99"];
+    const head = [kindOf(run), "send lag p50", "send lag p99", "send lag max", "read lag p99", "rate", "of requested", "in flight", "of requested", "CPU cores", "CPU a request", "machine busy", "GC pause", "scheduler", "dropped", "error p50", "error p99"];
     const rows = run.levels.map((l) => {
       const h = l.health;
-      return [l.name, ...(l.open ? [us(h.lag_p50_ns), us(h.lag_p99_ns), us(h.lag_max_ns)] : ["", "", ""]), h.read_lag ? us(h.read_lag.p99_ns) : h.times === "read" ? "not known" : "", h.asked_rate ? num(h.achieved_rate) + " of " + num(h.asked_rate) : num(h.achieved_rate),
-        num(h.achieved_in_flight, 3) + (h.asked_in_flight ? " of " + num(h.asked_in_flight) : ""), num(h.cpu_cores, 2), us(h.cpu_per_request_ns), num(h.machine_share * 100, 3) + " %", us(h.gc_pause_max_ns), us(h.sched_delay_max_ns), num(h.dropped),
-        ...measurementError(h.measurement_error, h.measurement_error_unknown)];
+      return [l.name, ...(l.open ? [us(h.lag_p50_ns), us(h.lag_p99_ns), us(h.lag_max_ns)] : ["", "", ""]), h.read_lag ? us(h.read_lag.p99_ns) : h.times === "read" ? "not known" : "", rate(h.achieved_rate), h.asked_rate ? rate(h.asked_rate) : "",
+        num(h.achieved_in_flight, 3), h.asked_in_flight ? num(h.asked_in_flight, 3) : "", num(h.cpu_cores, 2), us(h.cpu_per_request_ns), num(h.machine_share * 100, 3) + " %", us(h.gc_pause_max_ns), us(h.sched_delay_max_ns), num(h.dropped),
+        ...measurementError(h.measurement_error)];
     });
     const known = (cells) => cells.filter((c, i) => rows.some((r) => r[i] !== ""));
-    return table(known(head), rows.map(known), "full");
+    return el("div", {}, table(known(head), rows.map(known), "full"), aboutErrors(run));
   }
 
   const common = [
@@ -383,10 +380,13 @@
     ["Standard deviation", "√(Σ(x − mean)² ÷ n)"],
     ...common,
   ];
+  // formulaList explains the numbers of language models, and of other runs and classes.
   function formulaList(runs) {
     const show = (list) => el("dl", { class: "facts" }, list.flatMap(([k, v]) => [el("dt", {}, k), el("dd", {}, v)]));
-    const kinds = [[runs.filter(speaks), tokenFormulas], [runs.filter((r) => !speaks(r)), formulas]].filter(([list]) => list.length);
-    return kinds.map(([list, f]) => el("div", {}, kinds.length > 1 ? el("h3", {}, list.map((r) => r.mark).join(", ")) : null, show(f)));
+    const talks = (l) => (l.metrics || []).length > 0;
+    const parts = runs.flatMap((run) => (run.classes ? run.levels.map((l) => [l.class, talks(l)]) : [[run.mark, speaks(run)]]));
+    const kinds = [[parts.filter((p) => p[1]), tokenFormulas], [parts.filter((p) => !p[1]), formulas]].filter(([list]) => list.length);
+    return kinds.map(([list, f]) => el("div", {}, kinds.length > 1 ? el("h3", { class: "after" }, list.map((p) => p[0]).join(", ")) : null, show(f)));
   }
 
   function facts(run) {
@@ -405,8 +405,8 @@
     const some = (finding) => c.rows.some((r) => r.finding === finding);
     const state = some("worse") ? (some("better") ? "unstable" : "failed") : some("better") ? "valid" : "";
     return el("section", {}, el("div", { class: "verdict " + state }, el("b", {}, c.headline), (c.remarks || []).length ? el("ul", {}, c.remarks.map((r) => el("li", {}, r))) : null),
-      table(["level", "figure", "A", "B", "change", "interval", ""], rows, "full pairs"),
-      el("p", { class: "note" }, "A figure is better or worse where its whole interval lies on one side of zero. The intervals allow for the number of figures: of comparisons of equal runs, at most " + num(100 - c.confidence * 100) + " % have one without zero. With --least, the whole interval must lie beyond that change."));
+      table(["level", "figure", "A", "B", "change", "interval", "finding"], rows, "full"),
+      el("p", { class: "note" }, unbroken("A figure is better or worse where its whole interval lies on one side of zero. The intervals allow for the number of figures: of comparisons of equal runs, at most " + num(100 - c.confidence * 100) + " % have one without zero. With --least, the whole interval must lie beyond that change.")));
   }
 
   function section(id, title, note, ...content) {
@@ -443,25 +443,38 @@
     const one = runs.length === 1 ? runs[0] : null;
     const parts = [];
     const named = (r) => r.mark + " " + (r.label ? r.label + " (" + r.name + ")" : r.name);
-    const title = one ? [one.model || one.name, one.label].filter(Boolean).join(" · ") : runs.length ? runs.map(named).join(" · ") : data.title;
+    const title = one ? [one.scenario || one.model || (one.command ? "redline " + one.command : one.name), one.label].filter(Boolean).join(" · ") : runs.length ? runs.map(named).join(" · ") : data.title;
     parts.push(top(title, one ? [one.start, data.feed && !one.live ? "run ended" : ""].filter(Boolean).join(" · ") : "", data.home));
     const nav = el("nav", { class: "jump", "aria-label": "sections" });
     parts.push(nav);
     const add = (id, name, ...rest) => { nav.append(el("a", { href: "#" + id }, name)); parts.push(section(id, name, ...rest)); };
-    if (one) parts.push(rules(one), verdict(one), identity(one), tiles(one));
+    // A search begins with its answer, a scenario with its classes; its levels are then the confirmations, or the classes.
+    const lead = (run, who, id) => {
+      if (run.tune) add("tune" + id, who + "Configurations", "The candidates that the search measured, and the best of them.", ...tuning.section(run.tune));
+      if (run.find) add("capacity" + id, who + "Capacity", "The highest load at which the objectives hold.", finding.section(run.find));
+      else parts.push(tiles(run));
+      if (run.classes) add("classes" + id, who + "Classes", "", classing.section(run, pct));
+    };
+    const confirmed = (run) => (run.find && run.levels.length ? tiles(run) : null);
+    if (one) {
+      parts.push(rules(one), verdict(one), identity(one));
+      lead(one, "", "");
+    }
     if (data.compare) add("compare", "Comparison", "", comparison(data.compare));
-    if (runs.some((r) => r.levels.some((l) => l.cdf[0].length))) add("overview", "Overview", "", overview(runs));
+    if (runs.some((r) => r.levels.some((l) => l.cdf[0].length))) add("overview", one && one.find ? "Confirmation" : "Overview", one && one.find ? "The load that the search found, sent for longer." : "", one ? confirmed(one) : null, overview(runs));
     for (const run of runs) {
       const who = one ? "" : run.mark + " ";
       const id = one ? "" : "-" + run.mark;
-      if (!one) parts.push(el("h2", { style: "margin-top:48px" }, named(run)), rules(run), verdict(run), identity(run), tiles(run));
-      if (run.classes) add("classes" + id, who + "Classes", "", classTable(run));
-      if (run.find) add("capacity" + id, who + "Capacity", "The loads that the search tried, and what it decided.", ...finding.section(run.find));
+      if (!one) {
+        parts.push(el("h2", { class: "side" }, named(run)), rules(run), verdict(run), identity(run));
+        lead(run, who, id);
+      }
       if (run.levels.some((l) => (l.metrics || []).length)) add("tokens" + id, who + "Tokens", "", tokens(run));
       if (run.levels.some((l) => l.time)) add("time" + id, who + "Over time", "Drag across a chart to zoom in, double-click to go back.", levels(run));
-      if (run.levels.length) add("levels" + id, who + "Levels", "", levelTable(run));
+      if (run.levels.length) add("levels" + id, who + (run.classes ? "Latencies" : "Levels"), "", levelTable(run));
       if (run.levels.some((l) => l.server && l.server.parts)) add("models" + id, who + "Composing models", "", composing(run));
-      if (run.levels.some((l) => l.server_metrics)) add("server" + id, who + "Server metrics", "What the server and its GPUs reported in the measured windows. The charts above show them over time.", serverTable(run));
+      if (run.levels.some((l) => l.traces)) add("traces" + id, who + "Slowest requests", "Where they spent their time, by the traces of client and server.", ...waterfalls.section(run));
+      if (withServer(run).length) add("server" + id, who + "Server metrics", "What the server and its GPUs reported in the measured windows. The charts above show them over time.", serverTable(run));
       if (run.levels.length && !run.live) add("client" + id, who + "Client health", "Whether the client kept up. A client at its limit measures itself, not the server.", health(run));
       add("run" + id, who + "Run", "", facts(run), run.plan ? el("details", {}, el("summary", {}, "The plan"), el("pre", {}, JSON.stringify(run.plan, null, 2))) : null,
         ...(run.classes || []).map((c) => el("details", {}, el("summary", {}, "The plan of " + c.name), el("pre", {}, JSON.stringify(c.plan, null, 2)))));

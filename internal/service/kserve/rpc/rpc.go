@@ -47,6 +47,7 @@ var (
 	_ service.StatsReader = (*Service)(nil)
 	_ service.Stager      = (*Service)(nil)
 	_ service.Lister      = (*Service)(nil)
+	_ service.Controller  = (*Service)(nil)
 	_ kserve.Source       = (*Service)(nil)
 )
 

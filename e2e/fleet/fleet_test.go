@@ -1,0 +1,447 @@
+//go:build linux
+
+// Package fleet_test runs fleets as their users do: worker processes, a coordinator process and a real nats-server process. It kills
+// and cuts off each of them in the middle of a run.
+package fleet_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redline-bench/redline/e2e/binary"
+	"github.com/redline-bench/redline/e2e/peers"
+	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/stats"
+	"github.com/redline-bench/redline/internal/testkit"
+	"github.com/redline-bench/redline/internal/testkit/outcome"
+)
+
+var bin string
+
+func TestMain(m *testing.M) { binary.Test(m, &bin) }
+
+// patience limits each wait for something that happens much sooner.
+const patience = time.Minute
+
+// process is a program that the test started.
+type process struct {
+	*exec.Cmd
+	name   string
+	stderr binary.Buffer
+	stdout binary.Buffer
+	ended  chan struct{}
+}
+
+func start(t *testing.T, name, program string, args ...string) *process {
+	t.Helper()
+	p := &process{Cmd: exec.Command(program, args...), name: name, ended: make(chan struct{})}
+	p.Stdout, p.Stderr, p.Dir = &p.stdout, &p.stderr, t.TempDir()
+	p.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		defer close(p.ended)
+		_ = p.Wait() // the exit code says it
+	}()
+	t.Cleanup(func() {
+		p.kill()
+		if t.Failed() {
+			t.Logf("%s:\n%s%s", name, p.stdout.String(), p.stderr.String())
+		}
+	})
+	return p
+}
+
+// kill ends the process as kill -9 does.
+func (p *process) kill() {
+	_ = p.Process.Kill() // it may have ended
+	<-p.ended
+}
+
+// said is the first line that the process has printed with a text.
+func (p *process) said(text string) string {
+	for line := range strings.Lines(p.stderr.String() + p.stdout.String()) {
+		if strings.Contains(line, text) {
+			return line
+		}
+	}
+	return ""
+}
+
+// await waits until the process has printed a line with a text.
+func (p *process) await(t *testing.T, text string) string {
+	t.Helper()
+	for end := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+		if line := p.said(text); line != "" {
+			return line
+		}
+		select {
+		case <-p.ended:
+			if p.said(text) == "" {
+				t.Fatalf("%s ended and did not say %q:\n%s%s", p.name, text, p.stdout.String(), p.stderr.String())
+			}
+		default:
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%s does not say %q:\n%s%s", p.name, text, p.stdout.String(), p.stderr.String())
+		}
+	}
+}
+
+// wait waits for the end of the process and returns its exit code.
+func (p *process) wait(t *testing.T) int {
+	t.Helper()
+	select {
+	case <-p.ended:
+	case <-time.After(2 * patience):
+		t.Fatalf("%s does not end:\n%s%s", p.name, p.stdout.String(), p.stderr.String())
+	}
+	return p.ProcessState.ExitCode()
+}
+
+// lab is a NATS server, a server to load and workers.
+type lab struct {
+	nats    *process
+	natsRun func() *process
+	address string // of NATS
+	server  *binary.Server
+	log     string // of the server's requests
+	workers []*process
+}
+
+func open(t *testing.T, workers int, serve ...string) *lab {
+	t.Helper()
+	program, err := peers.InstallNATS(t.Context())
+	if err != nil {
+		outcome.NotTested(t, "fleets on a real nats-server", err, "Go with access to a module proxy")
+	}
+	l := &lab{log: filepath.Join(t.TempDir(), "requests.jsonl")}
+	listen, store := testkit.Port(t), t.TempDir()
+	_, port, err := net.SplitHostPort(listen)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.address = "nats://u:p@" + listen
+	l.natsRun = func() *process {
+		p := start(t, "nats-server", program, "-a", "127.0.0.1", "-p", port, "-js", "-sd", store, "--user", "u", "--pass", "p")
+		p.await(t, "Server is ready")
+		return p
+	}
+	l.nats = l.natsRun()
+	l.server, err = binary.StartServer(t.TempDir(), bin, append(serve, "--request-log", l.log)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(l.server.Stop)
+	for i := range workers {
+		l.worker(t, fmt.Sprintf("w%d", i+1), l.address)
+	}
+	return l
+}
+
+func (l *lab) worker(t *testing.T, name, address string) *process {
+	t.Helper()
+	w := start(t, name, filepath.Join(bin, "redline"), "worker", "--nats", address, "--name", name)
+	w.await(t, "waits for runs")
+	l.workers = append(l.workers, w)
+	return w
+}
+
+// profile starts a run on all workers.
+func (l *lab) profile(t *testing.T, args ...string) *process {
+	t.Helper()
+	all := append([]string{
+		"profile", "-m", "simple", "-i", "grpc", "-u", l.server.GRPC, "--workers", strconv.Itoa(len(l.workers)), "--nats", l.address, "--no-history", "-v",
+	}, args...)
+	return start(t, "coordinator", filepath.Join(bin, "redline"), all...)
+}
+
+// logged are the times of the server's requests, in its own clock.
+func (l *lab) logged(t *testing.T) []int64 {
+	t.Helper()
+	f, err := os.Open(l.log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var out []int64
+	for scan := bufio.NewScanner(f); scan.Scan(); {
+		var line struct {
+			Received int64 `json:"received_ns"`
+		}
+		if err := json.Unmarshal(scan.Bytes(), &line); err == nil && line.Received > 0 {
+			out = append(out, line.Received)
+		}
+	}
+	return out
+}
+
+func readResult(t *testing.T, file string) *result.Result {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res := &result.Result{}
+	if err := json.Unmarshal(b, res); err != nil {
+		t.Fatal(err)
+	}
+	return res
+}
+
+// Three workers send each request of the plan once; percentiles are those of all raw records; the starts lie within the stated skew.
+func TestThreeWorkersOnARealNATSServer(t *testing.T) {
+	l := open(t, 3)
+	file, raw := filepath.Join(t.TempDir(), "r.json"), filepath.Join(t.TempDir(), "raw.csv")
+	p := l.profile(t, "--request-rate-range", "200", "--request-count", "600", "--records", raw, "--json", file)
+	p.wait(t)
+	res := readResult(t, file)
+	lv := res.Levels[0]
+	if lv.Client.Requests != 600 || len(l.logged(t)) != 600 {
+		t.Errorf("%d requests in the result, %d in the server's log, 600 in the plan", lv.Client.Requests, len(l.logged(t)))
+	}
+	var sample stats.Sample[int64]
+	for _, v := range column(t, raw, "latency_ns") {
+		sample.Add(v)
+	}
+	for _, q := range lv.Client.Sent.Percentiles {
+		if want := sample.Quantiles(q.P)[0]; q.Ns != want {
+			t.Errorf("p%g is %d, of all raw records %d", q.P, q.Ns, want)
+		}
+	}
+	if f := res.Fleet; f == nil || len(f.Members) != 3 || f.ClockErrorNs <= 0 || f.StartSkewNs < 0 {
+		t.Errorf("fleet %+v", f)
+	}
+	for _, w := range lv.Workers {
+		if w.Requests != 200 {
+			t.Errorf("worker %s sent %d of its 200 requests", w.Name, w.Requests)
+		}
+	}
+}
+
+// column reads a column of numbers of a CSV file.
+func column(t *testing.T, file, name string) []int64 {
+	t.Helper()
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	rows, err := csv.NewReader(f).ReadAll()
+	if err != nil || len(rows) == 0 {
+		t.Fatal(err)
+	}
+	at := slices.Index(rows[0], name)
+	var out []int64
+	for _, row := range rows[1:] {
+		n, err := strconv.ParseInt(row[at], 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, n)
+	}
+	return out
+}
+
+// loaded waits until the server has received n requests.
+func (l *lab) loaded(t *testing.T, n int) {
+	t.Helper()
+	for end := time.Now().Add(patience); len(l.logged(t)) < n; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("the server has %d requests", len(l.logged(t)))
+		}
+	}
+}
+
+// A worker that is killed is noticed and named, and the run goes on without its share.
+func TestAKilledWorkerIsNamed(t *testing.T) {
+	l := open(t, 2)
+	file := filepath.Join(t.TempDir(), "r.json")
+	p := l.profile(t, "--concurrency-range", "2", "--duration", "8s", "--json", file)
+	l.loaded(t, 50)
+	l.workers[1].kill()
+	killed := time.Now()
+	p.await(t, "worker w2 was lost")
+	if took := time.Since(killed); took > patience/2 {
+		t.Errorf("noticed after %s", took)
+	}
+	p.wait(t)
+	res := readResult(t, file)
+	if m := res.Fleet.Members; m[1].Lost == "" || m[0].Lost != "" || res.Verdict.State != result.ClientLimited || !strings.Contains(fmt.Sprint(res.Verdict), "worker w2: was lost") {
+		t.Errorf("members %+v, verdict %+v", m, res.Verdict)
+	}
+	if late := time.Unix(0, res.Fleet.Members[1].LostUnixNs).Sub(killed); late > 5*time.Second {
+		t.Logf("noticed %s after the kill", late) // on an idle machine within 5 s: internal/fleet has the times
+	}
+}
+
+// A NATS server that is killed and started again costs no record: each request that the server got is in the result.
+func TestARestartedNATSServerLosesNothing(t *testing.T) {
+	l := open(t, 2)
+	file := filepath.Join(t.TempDir(), "r.json")
+	p := l.profile(t, "--request-rate-range", "100", "--request-count", "600", "--json", file)
+	l.loaded(t, 150)
+	l.nats.kill()
+	l.nats = l.natsRun()
+	p.wait(t)
+	res := readResult(t, file)
+	if n := len(l.logged(t)); res.Levels[0].Client.Requests != 600 || n != 600 || res.Fleet.Members[0].Lost+res.Fleet.Members[1].Lost != "" {
+		t.Errorf("%d requests in the result, %d in the log; %+v", res.Levels[0].Client.Requests, n, res.Fleet)
+	}
+}
+
+// A worker that is cut off for 3 s stays in the run, and its records come when the network is back.
+func TestACutOfThreeSecondsLosesNothing(t *testing.T) {
+	l := open(t, 1)
+	cut := newCut(t, strings.TrimPrefix(l.address, "nats://u:p@"))
+	l.worker(t, "w2", "nats://u:p@"+cut.address)
+	file := filepath.Join(t.TempDir(), "r.json")
+	p := l.profile(t, "--request-rate-range", "100", "--request-count", "600", "--json", file)
+	l.loaded(t, 100)
+	cut.off()
+	time.Sleep(3 * time.Second) // the length of the cut is what is tested
+	cut.on()
+	p.wait(t)
+	res := readResult(t, file)
+	if n := len(l.logged(t)); res.Levels[0].Client.Requests != 600 || n != 600 || res.Fleet.Members[1].Lost != "" {
+		t.Errorf("%d requests in the result, %d in the log; %+v", res.Levels[0].Client.Requests, n, res.Fleet)
+	}
+}
+
+var acknowledged = regexp.MustCompile(`(\d+) records were acknowledged`)
+
+// The workers stop when their coordinator was killed. What they had sent can be collected, all of it, or the run goes on.
+func TestAKilledCoordinator(t *testing.T) {
+	l := open(t, 2)
+	name := func(run string) []string {
+		return []string{"--run-name", run, "--concurrency-range", "2", "--duration", "120s"}
+	}
+	p := l.profile(t, name("night")...)
+	l.loaded(t, 200)
+	p.kill()
+	killed := time.Now().UnixNano()
+	var sent int
+	for _, w := range l.workers {
+		line := w.await(t, "the coordinator gave no sign of life for 10s")
+		n := acknowledged.FindStringSubmatch(line)
+		if n == nil {
+			t.Fatalf("worker %s: %s", w.name, line)
+		}
+		count, _ := strconv.Atoi(n[1])
+		sent += count
+	}
+	times := l.logged(t)
+	if last := slices.Max(times); time.Duration(last-killed) > 13*time.Second {
+		t.Errorf("the server was loaded for %s after the death of the coordinator", time.Duration(last-killed))
+	}
+	if err := l.attach(t, "again").run(99, "there is no run again"); err != nil {
+		t.Error(err)
+	}
+	file := filepath.Join(t.TempDir(), "r.json")
+	if err := l.attach(t, "night", "--collect", "--json", file).run(130, "0 levels were over"); err != nil {
+		t.Fatal(err)
+	}
+	res := readResult(t, file)
+	if n := int(res.Levels[0].Client.Requests); n > sent || n < sent-2 || sent == 0 { // the requests in flight were canceled
+		t.Errorf("%d records collected, %d acknowledged", n, sent)
+	}
+}
+
+// attempt is a start of redline attach.
+type attempt struct {
+	t *testing.T
+	p *process
+}
+
+func (l *lab) attach(t *testing.T, args ...string) attempt {
+	t.Helper()
+	return attempt{t, start(t, "attach", filepath.Join(bin, "redline"), append([]string{"attach", "--nats", l.address, "--no-history"}, args...)...)}
+}
+
+func (a attempt) run(code int, says string) error {
+	if got := a.p.wait(a.t); got != code || !strings.Contains(a.p.stderr.String(), says) {
+		return fmt.Errorf("exit code %d instead of %d, or no %q:\n%s", got, code, says, a.p.stderr.String())
+	}
+	return nil
+}
+
+// A run whose coordinator was killed goes on: the level that was over is kept, the others follow.
+func TestTakingARunUp(t *testing.T) {
+	l := open(t, 2)
+	p := l.profile(t, "--run-name", "long", "--concurrency-range", "1:2", "--duration", "3s")
+	p.await(t, "Request concurrency: 2")
+	p.kill()
+	file := filepath.Join(t.TempDir(), "r.json")
+	a := l.attach(t, "long", "--json", file)
+	a.p.wait(t)
+	res := readResult(t, file)
+	if len(res.Levels) != 2 || res.Levels[0].Concurrency != 1 || res.Levels[1].Concurrency != 2 || res.Levels[1].Client.Requests == 0 {
+		t.Errorf("levels %+v", res.Levels)
+	}
+	if !strings.Contains(a.p.stderr.String(), "run long: 1 levels were over") {
+		t.Error(a.p.stderr.String())
+	}
+}
+
+// cut is a way to a server that can be interrupted.
+type cut struct {
+	address string
+	off, on func()
+}
+
+func newCut(t *testing.T, to string) *cut {
+	t.Helper()
+	ln := testkit.Listen(t, "127.0.0.1:0")
+	gate := make(chan struct{}, 1) // holds a value while bytes pass
+	gate <- struct{}{}
+	pass := func() { gate <- <-gate }
+	carry := func(from, to net.Conn) {
+		defer from.Close()
+		defer to.Close()
+		b := make([]byte, 64<<10)
+		for {
+			n, err := from.Read(b)
+			if err != nil {
+				return
+			}
+			pass()
+			if _, err := to.Write(b[:n]); err != nil {
+				return
+			}
+		}
+	}
+	go func() {
+		for {
+			in, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				pass()
+				out, err := (&net.Dialer{}).DialContext(context.Background(), "tcp", to)
+				if err != nil {
+					in.Close()
+					return
+				}
+				go carry(in, out)
+				carry(out, in)
+			}()
+		}
+	}()
+	return &cut{address: ln.Addr().String(), off: func() { <-gate }, on: func() { gate <- struct{}{} }}
+}

@@ -1,0 +1,161 @@
+package tune_test
+
+import (
+	"encoding/csv"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/redline-bench/redline/e2e/binary"
+	"github.com/redline-bench/redline/e2e/peers"
+	"github.com/redline-bench/redline/internal/testkit/disturbance"
+	"github.com/redline-bench/redline/internal/testkit/outcome"
+)
+
+// law is a model whose best configuration is known, and the space of Model Analyzer that holds the same candidates.
+type law struct {
+	model, rule, vary, knob string
+	best                    float64
+	instances, batches      int // the largest ones
+	limit                   int // of the latency in milliseconds
+}
+
+var laws = []law{
+	{"law_instances", "avg<120ms", "instances=1..4", "instances", 4, 4, 1, 120},
+	{"law_crowded", "avg<120ms", "instances=1..4", "instances", 2, 4, 1, 120},
+	{"law_batches", "avg<160ms", "max_batch=1,2,4..32", "max_batch", 8, 1, 32, 160},
+}
+
+// startTriton starts a real Triton in explicit mode with the models of known law.
+func startTriton(t *testing.T) *peers.Triton {
+	t.Helper()
+	installed, err := peers.Install(t.Context())
+	if err != nil {
+		outcome.NotTested(t, "redline tune on a real Triton", err, "python3 with venv")
+	}
+	s, err := installed.StartTritonWith(t.Context(), t.TempDir(), []string{filepath.Join(binary.Root(), "e2e", "tune", "models")},
+		"--model-control-mode=explicit", "--load-model=law_instances", "--load-model=law_crowded", "--load-model=law_batches")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Stop)
+	return s
+}
+
+// On a real Triton the true best is found in at least 9 of 10 seeds, and the server has its own configuration after each search.
+func TestFindsTheBestOnTriton(t *testing.T) {
+	outcome.HeavyOnly(t, "redline tune with ten seeds on a real Triton, half an hour")
+	s := startTriton(t)
+	for _, l := range laws {
+		disturbance.Try(t, func() error {
+			before, right := config(t, s.HTTP, l.model), 0
+			for seed := range 10 {
+				res, err := newClient(t).run("-m", l.model, "-u", s.HTTP, "--slo", l.rule, "--vary", l.vary, "--seed", strconv.Itoa(seed), "--confirm", "5s")
+				if err == nil && res.Tune.Best != nil && res.Tune.Best.Knobs[l.knob] == l.best {
+					right++
+				}
+				if now := config(t, s.HTTP, l.model); now != before {
+					t.Errorf("the server has\n%s\nand had\n%s", now, before)
+				}
+			}
+			if right < 9 {
+				return fmt.Errorf("%s: the best was found with %d of 10 seeds", l.model, right)
+			}
+			return nil
+		})
+	}
+}
+
+// Model Analyzer beside it: its brute search needs at least twice as many measurements, and the answer of its quick search is not
+// better.
+func TestAgainstModelAnalyzer(t *testing.T) {
+	outcome.HeavyOnly(t, "Model Analyzer's brute and quick search beside redline tune, about twenty minutes")
+	dir, err := peers.InstallList(t.Context(), peers.ModelAnalyzer)
+	if err != nil {
+		outcome.NotTested(t, "redline tune beside Model Analyzer", err, "python3 with venv")
+	}
+	s := startTriton(t)
+	for _, l := range laws {
+		t.Run(l.model, func(t *testing.T) {
+			res, err := newClient(t).run("-m", l.model, "-u", s.HTTP, "--slo", l.rule, "--vary", l.vary, "--confirm", "5s")
+			if err != nil {
+				t.Fatal(err)
+			}
+			brute := analyze(t, filepath.Join(dir, "bin"), s, l, "brute")
+			t.Logf("redline tune: %d measurements; Model Analyzer's brute search: %d", res.Tune.Probes, len(brute))
+			if 2*res.Tune.Probes > len(brute) {
+				t.Errorf("%d measurements, more than half of %d", res.Tune.Probes, len(brute))
+			}
+			best := 0.0
+			for _, m := range analyze(t, filepath.Join(dir, "bin"), s, l, "quick") {
+				if m.latency <= float64(l.limit) {
+					best = max(best, m.throughput)
+				}
+			}
+			if found := res.Tune.Best.Inferences; found < 0.95*best {
+				t.Errorf("redline tune found %.1f inferences/s, Model Analyzer's quick search %.1f", found, best)
+			}
+		})
+	}
+}
+
+// measurement is one row of Model Analyzer's table.
+type measurement struct{ throughput, latency float64 }
+
+// analyze runs a search of Model Analyzer, with Redline as its perf_analyzer, on a server that runs.
+func analyze(t *testing.T, programs string, s *peers.Triton, l law, mode string) []measurement {
+	t.Helper()
+	dir := t.TempDir()
+	settings := map[string]string{
+		"run_config_search_mode": mode, "run_config_search_max_instance_count": strconv.Itoa(l.instances),
+		"run_config_search_max_model_batch_size": strconv.Itoa(l.batches), "run_config_search_max_concurrency": "64",
+		"triton_launch_mode": "remote", "triton_http_endpoint": s.HTTP, "triton_grpc_endpoint": s.GRPC, "client_protocol": "http",
+		"triton_metrics_url": "http://" + s.Metrics + "/metrics", "model_repository": filepath.Join(s.Dir, "models"),
+		"checkpoint_directory": filepath.Join(dir, "checkpoints"), "output_model_repository_path": filepath.Join(dir, "variants"), "export_path": dir,
+		"inference_output_fields": "[model_name, batch_size, concurrency, model_config_path, perf_throughput, perf_latency_avg]",
+		"constraints":             fmt.Sprintf("{perf_latency_avg: {max: %d}}", l.limit),
+		"perf_analyzer_flags":     "{measurement-request-count: 50, stability-percentage: 50}",
+		"profile_models":          "{" + l.model + ": {cpu_only: true}}",
+	}
+	var text strings.Builder
+	for name, value := range settings {
+		fmt.Fprintf(&text, "%s: %s\n", name, value)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "config.yaml"), []byte(text.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), filepath.Join(programs, "model-analyzer"), "profile", "-f", "config.yaml")
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "PATH="+bin+":"+programs+":"+os.Getenv("PATH"), "PYTHONDONTWRITEBYTECODE=1", "COLUMNS=200")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("model-analyzer: %v\n%s", err, out)
+	}
+	file, err := os.Open(filepath.Join(dir, "results", "metrics-model-inference.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	rows, err := csv.NewReader(file).ReadAll()
+	if err != nil || len(rows) < 2 {
+		t.Fatalf("%v, %d rows", err, len(rows))
+	}
+	var list []measurement
+	for _, row := range rows[1:] {
+		var m measurement
+		for i, head := range rows[0] {
+			v, _ := strconv.ParseFloat(row[i], 64) // other columns are text
+			switch head {
+			case "Throughput (infer/sec)":
+				m.throughput = v
+			case "Avg Latency (ms)":
+				m.latency = v
+			}
+		}
+		list = append(list, m)
+	}
+	return list
+}

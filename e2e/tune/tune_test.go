@@ -1,0 +1,276 @@
+// Package tune_test holds redline tune to models of known law on the reference server and on a real Triton, and checks that the
+// server has its own configuration after every kind of end, by asking it.
+package tune_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redline-bench/redline/e2e/binary"
+	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/testkit/disturbance"
+)
+
+var bin string
+
+func TestMain(m *testing.M) { binary.Test(m, &bin) }
+
+// client is one machine that runs redline tune: its notes are of its own.
+type client struct {
+	t     *testing.T
+	state string
+}
+
+func newClient(t *testing.T) *client { return &client{t, t.TempDir()} }
+
+func (c *client) command(ctx context.Context, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, filepath.Join(bin, "redline"), append([]string{"tune"}, args...)...)
+	cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+c.state, "REDLINE_HISTORY=off")
+	return cmd
+}
+
+// run runs a search and reads its result. The error has the exit code.
+func (c *client) run(args ...string) (*result.Result, error) {
+	c.t.Helper()
+	file := filepath.Join(c.t.TempDir(), "result.json")
+	out, err := c.command(c.t.Context(), append(args, "--json", file)...).CombinedOutput()
+	c.t.Logf("redline tune %v\n%s", args, out)
+	content, rerr := os.ReadFile(file)
+	if rerr != nil {
+		return nil, fmt.Errorf("%w: %w", rerr, err)
+	}
+	res := &result.Result{}
+	if jerr := json.Unmarshal(content, res); jerr != nil {
+		c.t.Fatal(jerr)
+	}
+	return res, err
+}
+
+// notes are the files that say what must be put back.
+func (c *client) notes() []string {
+	files, err := filepath.Glob(filepath.Join(c.state, "redline", "tune", "*.restore.json"))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return files
+}
+
+// quick are options of a search that does not measure for long. Arrivals with constant gaps make laws sharp.
+var quick = []string{"--request-distribution", "constant", "--probe", "200ms", "--confirm", "500ms"}
+
+func with(args ...string) []string { return append(args, quick...) }
+
+// config is the configuration that a server says a model has.
+func config(t *testing.T, address, model string) string {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+"/v2/models/"+model+"/config", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func start(t *testing.T, options ...string) *binary.Server {
+	t.Helper()
+	s, err := binary.StartServer(t.TempDir(), bin, append([]string{"--model-control-mode", "explicit"}, options...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Stop)
+	return s
+}
+
+// eventually waits for something that must come.
+func eventually(t *testing.T, what string, seen func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); !seen(); {
+		if time.Now().After(deadline) {
+			t.Fatalf("no %s within a minute", what)
+		}
+		select {
+		case <-time.After(10 * time.Millisecond):
+		case <-t.Context().Done():
+			t.Fatal(t.Context().Err())
+		}
+	}
+}
+
+// The true best of models of known law is found.
+func TestTimedFindsTheBest(t *testing.T) {
+	f := func(model, rule, vary, knob string, want float64) {
+		t.Run(model, func(t *testing.T) {
+			t.Parallel()
+			s := start(t, "--load-model", model)
+			before := config(t, s.HTTP, model)
+			disturbance.Try(t, func() error {
+				res, err := newClient(t).run(with("-m", model, "-u", s.HTTP, "--slo", rule, "--vary", vary)...)
+				if err != nil {
+					return err
+				}
+				if res.Tune.Best == nil || res.Tune.Best.Knobs[knob] != want {
+					return fmt.Errorf("the best is %+v, not %s=%g", res.Tune.Best, knob, want)
+				}
+				return nil
+			})
+			if now := config(t, s.HTTP, model); now != before {
+				t.Errorf("the server has\n%s\nand had\n%s", now, before)
+			}
+		})
+	}
+	f("law_instances", "avg<60ms", "instances=1..3", "instances", 3)
+	f("law_crowded", "avg<60ms", "instances=1..3", "instances", 2)
+	f("law_batches", "avg<80ms", "max_batch=2,8,32", "max_batch", 8)
+}
+
+// change starts a search and returns when the server has another configuration than its own.
+func (c *client) change(s *binary.Server, model string, args ...string) (*exec.Cmd, *binary.Buffer) {
+	c.t.Helper()
+	own := config(c.t, s.HTTP, model)
+	cmd := c.command(context.Background(), append([]string{"-m", model, "-u", s.HTTP, "--slo", "avg<200ms", "--confirm", "1m"}, args...)...)
+	out := &binary.Buffer{}
+	cmd.Stdout, cmd.Stderr = out, out
+	if err := cmd.Start(); err != nil {
+		c.t.Fatal(err)
+	}
+	c.t.Cleanup(func() { _ = cmd.Process.Kill() })
+	eventually(c.t, "candidate at the server", func() bool { return config(c.t, s.HTTP, model) != own })
+	return cmd, out
+}
+
+// After Ctrl-C the server has its own configuration again, and what was measured is reported.
+func TestRestoresAfterAnInterrupt(t *testing.T) {
+	t.Parallel()
+	s, c := start(t, "--load-model", "law_instances"), newClient(t)
+	own := config(t, s.HTTP, "law_instances")
+	cmd, out := c.change(s, "law_instances", "--vary", "instances=2..4", "--probe", "200ms")
+	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); code != 130 {
+		t.Errorf("exit code %d", code)
+	}
+	if now := config(t, s.HTTP, "law_instances"); now != own {
+		t.Errorf("the server has %s", now)
+	}
+	if n := c.notes(); len(n) > 0 {
+		t.Errorf("notes are left: %v", n)
+	}
+	if !strings.Contains(out.String(), "The server has its own configuration again") {
+		t.Errorf("the output:\n%s", out)
+	}
+}
+
+// A search that is killed leaves a note, and the next one restores the server before it starts: also a model that had been loaded
+// with another configuration than that of the repository.
+func TestTheNextSearchRestoresAfterAKill(t *testing.T) {
+	t.Parallel()
+	s, c := start(t, "--load-model", "law_instances"), newClient(t)
+	load(t, s.HTTP, "law_instances", `{"max_batch_size":2}`)
+	own := config(t, s.HTTP, "law_instances")
+	cmd, _ := c.change(s, "law_instances", "--vary", "instances=2..4", "--probe", "200ms")
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	if len(c.notes()) != 1 || config(t, s.HTTP, "law_instances") == own {
+		t.Fatalf("notes %v, configuration %s", c.notes(), config(t, s.HTTP, "law_instances"))
+	}
+	// Nothing is measured: the objective is about a number that the server cannot reach.
+	res, err := c.run("-m", "law_instances", "-u", s.HTTP, "--slo", "avg<1us", "--vary", "instances=2", "--probe", "200ms", "--confirm", "1s")
+	if res == nil || err == nil {
+		t.Fatalf("%v, %v", res, err)
+	}
+	if now := config(t, s.HTTP, "law_instances"); now != own {
+		t.Errorf("the server has\n%s\nand had\n%s", now, own)
+	}
+	if n := c.notes(); len(n) > 0 {
+		t.Errorf("notes are left: %v", n)
+	}
+}
+
+func load(t *testing.T, address, model, config string) {
+	t.Helper()
+	body, err := json.Marshal(map[string]any{"parameters": map[string]string{"config": config}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+address+"/v2/repository/models/"+model+"/load", strings.NewReader(string(body)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		t.Fatal(resp.Status)
+	}
+}
+
+// A candidate that does not load is a result with its reason, and the search goes on. The server is restored.
+func TestACandidateThatDoesNotLoad(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, "small", "1"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	text := `backend: "delay" max_batch_size: 4
+input [ { name: "INPUT0" data_type: TYPE_FP32 dims: [ 4 ] } ]
+output [ { name: "OUTPUT0" data_type: TYPE_FP32 dims: [ 4 ] } ]
+parameters [ { key: "execute_delay_ms" value: { string_value: "50" } }, { key: "most_instances" value: { string_value: "2" } } ]`
+	if err := os.WriteFile(filepath.Join(dir, "small", "config.pbtxt"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := start(t, "--model-repository", dir, "--load-model", "small")
+	own := config(t, s.HTTP, "small")
+	res, _ := newClient(t).run(with("-m", "small", "-u", s.GRPC, "-i", "grpc", "--slo", "p50<1us", "--vary", "instances=1,4")...)
+	if res == nil {
+		t.Fatal("no result")
+	}
+	reasons := ""
+	for _, c := range res.Tune.Candidates {
+		reasons += c.Failed + "\n"
+	}
+	if !strings.Contains(reasons, "out of memory: 4 instances") || !strings.Contains(reasons, "p50<1us does not hold") {
+		t.Errorf("reasons %q", reasons)
+	}
+	if now := config(t, s.HTTP, "small"); now != own {
+		t.Errorf("the server has\n%s\nand had\n%s", now, own)
+	}
+}
+
+// A server that dies during the search and does not come back ends the search; the note stays for the next start.
+func TestAServerThatDies(t *testing.T) {
+	t.Parallel()
+	s, c := start(t, "--load-model", "law_instances"), newClient(t)
+	cmd, out := c.change(s, "law_instances", "--vary", "instances=2..4", "--probe", "200ms", "--ready-timeout", "1s")
+	s.Stop()
+	_ = cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); code != 99 || len(c.notes()) != 1 {
+		t.Errorf("exit code %d, notes %v\n%s", code, c.notes(), out)
+	}
+	if !strings.Contains(out.String(), "the next 'redline tune' for this server restores it") {
+		t.Errorf("the output:\n%s", out)
+	}
+}

@@ -1,0 +1,89 @@
+// Package coordinator is what commands share that have workers make their load: the connection to NATS, and a NATS server in
+// this process where the user wants one.
+package coordinator
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/redline-bench/redline/internal/cleantext"
+	"github.com/redline-bench/redline/internal/command"
+	"github.com/redline-bench/redline/internal/fleet"
+	"github.com/redline-bench/redline/internal/fleet/hub"
+	"github.com/redline-bench/redline/internal/plan"
+)
+
+// Bus is the connection to NATS, and the server that this process runs.
+type Bus struct {
+	*fleet.Bus
+	hub *hub.Hub
+}
+
+// Open connects to NATS, or starts a server in this process first. Close must be called.
+func Open(ctx context.Context, p *command.IO, n plan.NATS) (*Bus, error) {
+	b := &Bus{}
+	if hub.Wanted(n.URL) {
+		folder, err := Folder(p)
+		if err != nil {
+			return nil, err
+		}
+		if b.hub, err = hub.Start(n, folder); err != nil {
+			return nil, err
+		}
+		n = b.hub.NATS()
+	}
+	bus, err := fleet.Dial(ctx, &n, "coordinator", false)
+	if err != nil {
+		b.Close()
+		return nil, err
+	}
+	b.Bus = bus
+	return b, nil
+}
+
+// Close ends the connection and the server.
+func (b *Bus) Close() {
+	if b == nil {
+		return
+	}
+	if b.Bus != nil {
+		b.Bus.Close()
+	}
+	if b.hub != nil {
+		b.hub.Stop()
+	}
+}
+
+// Folder is where the embedded NATS server keeps its files: a run can be taken up after this process was killed.
+func Folder(p *command.IO) (string, error) {
+	dir := p.CacheFolder()
+	if dir == "" {
+		dir = os.TempDir()
+	}
+	dir = filepath.Join(dir, "nats")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", fmt.Errorf("make a folder for the embedded NATS server: %w", err)
+	}
+	return dir, nil
+}
+
+// Named is the fleet with a name for the run.
+func Named(f plan.Fleet) (plan.Fleet, error) {
+	if f.Run == "" {
+		const letters = 6
+		f.Run = "run-" + strings.ToLower(rand.Text()[:letters])
+	}
+	return f, fleet.CheckRunName(f.Run)
+}
+
+// Config completes the configuration of a run with what prints for the user.
+func Config(p *command.IO, c fleet.Config) fleet.Config {
+	say := func(format string, args ...any) { fmt.Fprintln(p.Stderr, cleantext.Line(fmt.Sprintf(format, args...))) }
+	c.Version = p.Version
+	c.Say, c.Warn = say, func(format string, args ...any) { say("warning: "+format, args...) }
+	return c
+}

@@ -1,0 +1,71 @@
+package profile
+
+import (
+	"context"
+	"errors"
+
+	"github.com/redline-bench/redline/internal/command"
+	"github.com/redline-bench/redline/internal/command/profile/traffic"
+	"github.com/redline-bench/redline/internal/fleet"
+	"github.com/redline-bench/redline/internal/kind"
+	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/profile"
+	"github.com/redline-bench/redline/internal/segment"
+)
+
+// Post is a worker's place in a run of `redline profile`, or of a search with its traffic.
+type Post struct {
+	*profile.Post
+	traffic traffic.Traffic
+	sigs    *command.Signals
+}
+
+var _ fleet.Maker = (*Post)(nil)
+
+// OpenPost prepares a worker's share of a job. hard cuts requests in flight.
+func OpenPost(hard context.Context, p *command.IO, job *fleet.Job, collect fleet.Collect) (*Post, error) {
+	pl, err := job.Plan.Restore(job.Secrets, p.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	if pl, err = plan.New(*pl); err != nil {
+		return nil, err
+	}
+	if why := NeedsNative(pl); why != "" {
+		return nil, errors.New(why + ": workers cannot do that")
+	}
+	part := segment.Segment{Index: job.Index, Of: job.Of}
+	sigs := p.Until(hard)
+	s := &Post{sigs: sigs, traffic: traffic.Traffic{IO: p.Silenced(), Sigs: sigs, Plan: pl.With(func(pl *plan.Plan) { pl.Segment = part })}}
+	t := &s.traffic
+	for _, step := range []func() error{t.CheckLimits, t.Describe, t.Check, t.Load, t.Stage} {
+		if err := step(); err != nil {
+			return nil, s.fail(err)
+		}
+	}
+	row := kind.Of(t.Plan.Target.Kind)
+	s.Post, err = profile.OpenPost(hard, &profile.Runner{
+		Plan: t.Plan, Service: t.Service, Model: t.Model, Async: t.Async, Source: t.Source(), Times: t.Data.Times(),
+		Streams: row.Streams, SharedStreams: row.SharedStreams,
+	}, collect)
+	if err != nil {
+		return nil, s.fail(err)
+	}
+	return s, nil
+}
+
+// fail ends a post that could not be opened.
+func (s *Post) fail(err error) error {
+	err = errors.New(s.traffic.Advise(err))
+	s.traffic.Close()
+	s.sigs.Stop()
+	return err
+}
+
+// Close ends the connections.
+func (s *Post) Close() error {
+	err := s.Post.Close()
+	s.traffic.Close()
+	s.sigs.Stop()
+	return err
+}

@@ -1,0 +1,213 @@
+package tune
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redline-bench/redline/internal/command"
+	"github.com/redline-bench/redline/internal/measure"
+	"github.com/redline-bench/redline/internal/report"
+	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/tune"
+)
+
+// The states of a search, as internal/find names them.
+const (
+	complete    = "complete"
+	interrupted = "interrupted"
+	outOfTime   = "out of time"
+	failed      = "failed"
+)
+
+// finish writes the answer and the files, and returns the exit code. ended is why the search ended early.
+func (s *session) finish(json string, ended error) int {
+	t := s.result(ended)
+	res := &result.Result{Tune: t}
+	if best := s.search.Best(); best != nil {
+		if e := s.entries[strings.Join(s.values(best.Point), "\n")]; e.Run != nil {
+			res = e.Run
+			res.Tune = t
+		}
+	}
+	res.Schema, res.Tool, res.Version = result.Schema, "redline", s.Version
+	res.StartUnixNs, res.EndUnixNs = s.began.UnixNano(), time.Now().UnixNano()
+	res.Options, res.Interrupted = s.allArguments(), t.State == interrupted
+	if res.Levels == nil {
+		res.Levels = []result.Level{}
+	}
+	if res.Plan == nil {
+		res.Plan = s.base.Plan()
+	}
+	s.judge(res, ended)
+	workload := res.Workload
+	s.outcome.Sign(res, workload)
+	s.answer(res)
+	code := s.exitCode(t)
+	if ended != nil && t.State == failed {
+		fmt.Fprintf(s.Stderr, "redline tune: %s\n", line(ended))
+	}
+	if err := s.files(json, res); err != nil {
+		fmt.Fprintln(s.Stderr, err)
+		code = command.ExitUnwritten(err)
+	}
+	return s.outcome.Finish(res, code)
+}
+
+// judge adds the verdict of the best candidate's confirmation.
+func (s *session) judge(res *result.Result, ended error) {
+	run := measure.Run{
+		Levels: res.Levels, Limits: make([][]result.Reason, len(res.Levels)), MaxErrorRate: s.base.MaxErrorRate(), Interrupted: res.Interrupted,
+		Longer: "use a longer --confirm",
+	}
+	if res.Tune.State == failed {
+		run.Error, run.ServerGone = line(ended), true
+	}
+	if b := res.Tune.Best; b != nil && b.LimitedBy != "" && run.Error == "" {
+		run.Unleveled = []result.Reason{{
+			What: fmt.Sprintf("%s, above %s requests/s with the best candidate", clientLimit, number(b.Low)),
+			Try:  "run the client on a machine of its own, or give it more CPU",
+		}}
+	}
+	res.Verdict, res.Error = measure.Conclude(run), run.Error
+	if res.Tune.State == outOfTime && res.Verdict.State == result.Valid {
+		res.Verdict = result.Verdict{State: result.Unstable, Reasons: []result.Reason{{What: res.Tune.Reason, Try: "allow more time with --budget, or vary less"}}}
+	}
+}
+
+// exitCode is that of the answer.
+func (s *session) exitCode(t *result.Tune) int {
+	switch {
+	case t.State == interrupted:
+		return command.ExitInterrupted
+	case t.State == failed:
+		return command.ExitError
+	case t.State == outOfTime:
+		return command.ExitUnstable
+	case t.Best == nil:
+		return command.ExitAssertion
+	case t.Best.LimitedBy != "":
+		return command.ExitInvalid
+	}
+	return command.ExitOK
+}
+
+// result is the search as a result.
+func (s *session) result(ended error) *result.Tune {
+	t := &result.Tune{
+		Objectives: s.opts.slo, State: complete, Reason: s.search.Reason(), Remarks: s.space.remarks, Candidates: []result.TuneCandidate{},
+		Space: s.search.Size(), Probes: s.search.Probes(),
+	}
+	if pl := s.base.Plan(); pl != nil {
+		t.Model = pl.Target.Model
+	}
+	best := s.search.Best()
+	switch {
+	case s.sigs.Soft.Err() != nil:
+		t.State = interrupted
+	case ended != nil:
+		t.State = failed
+	case t.Reason != "" && (best == nil || best.Value == 0): // the budget ended the search before a capacity was confirmed
+		t.State = outOfTime
+	}
+	for i, e := range s.search.Effects() {
+		t.Knobs = append(t.Knobs, result.TuneKnob{Name: e.Name, Values: s.space.knobs[i].Values, Best: e.Best, Ratio: round(e.Ratio)})
+	}
+	present := s.present()
+	var front []tune.Figure
+	at := -1
+	for i, c := range s.search.Candidates() {
+		out := s.candidateResult(c)
+		out.Present = present != nil && slices.Equal(c.Point, present)
+		t.Candidates = append(t.Candidates, out)
+		front = append(front, tune.Figure{Capacity: out.Inferences, Latency: out.P99Ms})
+		if c == best {
+			at = i
+		}
+	}
+	for i, on := range tune.Front(front) {
+		t.Candidates[i].Pareto = on && t.Candidates[i].P99Ms > 0
+	}
+	if at >= 0 {
+		t.Best = &t.Candidates[at]
+		s.addConfigs(t, best)
+	}
+	return t
+}
+
+func round(v float64) float64 { return math.Round(v*1000) / 1000 }
+
+// candidateResult is one candidate as a result.
+func (s *session) candidateResult(c *tune.Candidate) result.TuneCandidate {
+	values := s.values(c.Point)
+	e := s.entries[strings.Join(values, "\n")]
+	out := e.Figures
+	out.Batch = max(1, out.Batch)
+	batch := float64(out.Batch)
+	out.Knobs = map[string]any{}
+	for i, k := range s.space.knobs {
+		out.Knobs[k.Name] = plainValue(values[i])
+	}
+	out.Stage, out.Failed, out.Probes, out.Seconds = c.Stage.String(), c.Failed, c.Probes, round(c.Took.Seconds())
+	out.Inferences = round(c.Score())
+	low := c.Low
+	if c.Value > 0 {
+		low = min(low, c.Value) // a confirmation may have lowered the answer
+	}
+	out.Capacity, out.Low = round(c.Score()/batch), round(low/batch)
+	if !math.IsInf(c.High, 1) {
+		high := round(c.High / batch)
+		out.High = &high
+	}
+	return out
+}
+
+// plainValue is a whole number as a number, and anything else as text.
+func plainValue(v string) any {
+	if n, err := strconv.Atoi(v); err == nil {
+		return n
+	}
+	return v
+}
+
+// addConfigs adds the complete configurations of the best candidate.
+func (s *session) addConfigs(t *result.Tune, best *tune.Candidate) {
+	if s.control == nil {
+		return
+	}
+	want, err := s.control.configs(s.space.knobs, s.values(best.Point))
+	if err != nil {
+		return // it was applied before
+	}
+	for _, c := range s.control.text(want) {
+		t.Configs = append(t.Configs, result.TuneConfig{Model: c.model, Text: c.text, Diff: c.diff})
+	}
+}
+
+// files writes the result, the table and the configuration.
+func (s *session) files(json string, res *result.Result) error {
+	err := report.WriteFile(s.Files, json, res)
+	if s.opts.csv != "" {
+		var b bytes.Buffer
+		err = errors.Join(err, report.Candidates(&b, res.Tune), s.Files.WriteFile(s.opts.csv, b.Bytes()))
+	}
+	if s.opts.config == "" || len(res.Tune.Configs) == 0 {
+		return err
+	}
+	if len(res.Tune.Configs) == 1 {
+		return errors.Join(err, s.Files.WriteFile(s.opts.config, []byte(res.Tune.Configs[0].Text)))
+	}
+	for _, c := range res.Tune.Configs {
+		dir := filepath.Join(s.opts.config, c.Model)
+		err = errors.Join(err, os.MkdirAll(dir, 0o777))
+		err = errors.Join(err, s.Files.WriteFile(filepath.Join(dir, "config.pbtxt"), []byte(c.Text)))
+	}
+	return err
+}

@@ -1,0 +1,266 @@
+package tune
+
+import (
+	"cmp"
+	"fmt"
+	"net"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+
+	conn "github.com/redline-bench/redline/internal/command/target"
+	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/service/kserve/modelconfig"
+	"github.com/redline-bench/redline/internal/tune"
+)
+
+// The settings that the client chooses.
+const (
+	knobBatch    = "batch"
+	knobShape    = "shape"
+	knobProtocol = "protocol"
+	knobShared   = "shared-memory"
+)
+
+func clientKnobs() []string { return []string{knobBatch, knobShape, knobProtocol, knobShared} }
+
+// part is who applies a knob.
+type part int
+
+const (
+	ofServer part = iota
+	ofClient
+	ofCommand
+)
+
+// knob is one setting that is varied.
+type knob struct {
+	tune.Knob
+	part
+	step    string // the model that it is about; empty for all models in scope
+	setting string // without the name of the step
+	present string // the value that the server or the client has now; empty if it is not known
+}
+
+// space is what is varied.
+type space struct {
+	knobs   []knob
+	remarks []string
+}
+
+func (s *space) remark(format string, args ...any) {
+	s.remarks = append(s.remarks, fmt.Sprintf(format, args...))
+}
+
+// settle makes the space of the search out of --vary, or out of the server's configuration.
+func (s *session) settle() error {
+	s.space = &space{}
+	dropped := []string{}
+	for _, k := range s.given {
+		if k.part == ofServer && s.control == nil {
+			dropped = append(dropped, k.Name)
+			continue
+		}
+		if k.part == ofServer {
+			var err error
+			if k.present, err = s.control.value(k.step, k.setting); err != nil {
+				return fmt.Errorf("--vary %s: %w", k.Name, err)
+			}
+		}
+		s.space.knobs = append(s.space.knobs, k)
+	}
+	if s.control == nil && s.opts.apply == "" {
+		s.space.remark("only what the client chooses is varied: %s", s.noControl)
+	}
+	if len(dropped) > 0 {
+		s.space.remark("not varied: %s", strings.Join(dropped, ", "))
+	}
+	if len(s.space.knobs) == 0 && len(dropped) > 0 {
+		return fmt.Errorf("nothing is left to vary: %s", s.noControl)
+	}
+	if len(s.opts.varies) == 0 {
+		s.usual()
+	}
+	if len(s.space.knobs) == 0 {
+		return fmt.Errorf("nothing to vary: give --vary, such as --vary batch=1,2,4..32")
+	}
+	return nil
+}
+
+// readKnobs reads the values of --vary. Nothing was sent yet.
+func (s *session) readKnobs() error {
+	for i := range s.opts.varies {
+		k, err := s.knob(&s.opts.varies[i])
+		if err != nil {
+			return err
+		}
+		s.given = append(s.given, k)
+	}
+	return nil
+}
+
+// knob reads one --vary.
+func (s *session) knob(v *tune.Vary) (knob, error) {
+	k := knob{setting: v.Name}
+	if step, setting, ok := strings.Cut(v.Name, "."); ok && slices.Contains(modelconfig.Settings(), setting) {
+		k.step, k.setting = step, setting
+	}
+	form := tune.Word
+	switch {
+	case s.opts.apply != "" && strings.Contains(s.opts.apply, "{"+v.Name+"}"):
+		k.part = ofCommand
+	case slices.Contains(modelconfig.Settings(), k.setting):
+		k.part = ofServer
+		form = map[string]tune.Form{modelconfig.QueueDelay: tune.Time, modelconfig.Preferred: tune.Word}[k.setting]
+	case slices.Contains(clientKnobs(), k.setting) && s.what == ofProfile:
+		k.part = ofClient
+		if k.setting == knobBatch {
+			form = tune.Whole
+		}
+	case slices.Contains(clientKnobs(), k.setting):
+		return k, fmt.Errorf("--vary %s is for 'redline tune profile'; with llm, use --apply", v.Name)
+	case s.opts.apply != "":
+		return k, fmt.Errorf("--vary %s: --apply does not contain {%s}", v.Name, v.Name)
+	default:
+		return k, fmt.Errorf("--vary %s: unknown knob; use %s, %s, or --apply with {%s}", v.Name,
+			strings.Join(modelconfig.Settings(), ", "), strings.Join(clientKnobs(), ", "), v.Name)
+	}
+	values, err := v.Values(form)
+	if err != nil {
+		return k, fmt.Errorf("--vary %w", err)
+	}
+	k.Knob = values
+	if k.part == ofClient {
+		k.present, err = s.presentOfClient(&k)
+	}
+	return k, err
+}
+
+// presentOfClient is what the command line chooses, and checks the values.
+func (s *session) presentOfClient(k *knob) (string, error) {
+	pl := s.base.Plan()
+	words := map[string][]string{
+		knobShared:   {string(plan.NoSharedMemory), string(plan.SystemSharedMemory), string(plan.CUDASharedMemory)},
+		knobProtocol: {string(plan.HTTP), string(plan.GRPC)},
+	}[k.setting]
+	for _, v := range k.Values {
+		word, port, _ := strings.Cut(v, ":")
+		if words != nil && !slices.Contains(words, word) {
+			return "", fmt.Errorf("--vary %s: unknown value %q; use %s", k.Name, v, strings.Join(words, ", "))
+		}
+		if _, _, err := net.SplitHostPort(pl.Target.URL); k.setting == knobProtocol && port == "" && err == nil && word != string(pl.Target.Protocol) {
+			return "", fmt.Errorf("--vary %s: write the port of %s, such as %s:8001, because -u has one", k.Name, v, v)
+		}
+	}
+	switch k.setting {
+	case knobBatch:
+		return strconv.Itoa(pl.Input.Batch), nil
+	case knobShared:
+		return cmp.Or(string(pl.Input.SharedMemory), string(plan.NoSharedMemory)), nil
+	case knobProtocol:
+		for _, v := range k.Values {
+			if word, _, _ := strings.Cut(v, ":"); word == string(pl.Target.Protocol) {
+				return v, nil
+			}
+		}
+		return string(pl.Target.Protocol), nil
+	}
+	return "", nil
+}
+
+// usual is the space of a search without --vary.
+func (s *session) usual() {
+	add := func(k knob, values ...string) {
+		if len(values) > 1 {
+			k.Values = values
+			s.space.knobs = append(s.space.knobs, k)
+		}
+	}
+	if s.control == nil {
+		if s.opts.apply != "" || s.what == ofLLM {
+			return
+		}
+		add(knob{Knob: tune.Knob{Name: knobBatch}, part: ofClient, setting: knobBatch, present: strconv.Itoa(s.base.Plan().Input.Batch)}, doubling(1, 32)...)
+		s.space.remark("batch sizes of a request from 1 to 32 are varied; --vary chooses others")
+		return
+	}
+	why := "4 instances at most, because the server's cores are not known"
+	most := 4
+	switch {
+	case s.control.onGPU():
+		why = "4 instances at most on each GPU"
+	case conn.IsLoopback(s.base.Plan().Target.URL):
+		most = min(8, max(2, runtime.NumCPU()))
+		why = fmt.Sprintf("%d instances at most, by the cores of this machine", most)
+	}
+	var instances []string
+	for n := 1; n <= most; n++ {
+		instances = append(instances, strconv.Itoa(n))
+	}
+	setting := func(name string) (knob, bool) {
+		present, err := s.control.value("", name)
+		return knob{Knob: tune.Knob{Name: name}, part: ofServer, setting: name, present: present}, err == nil
+	}
+	if k, ok := setting(modelconfig.Instances); ok {
+		add(k, instances...)
+		s.space.remark("%s", why)
+	}
+	if k, ok := setting(modelconfig.MaxBatch); ok && !s.control.ensemble() {
+		if largest, _ := strconv.Atoi(k.present); largest > 1 {
+			add(k, doubling(1, largest)...)
+			s.space.remark("batches of at most %d, the model's max_batch_size", largest)
+		}
+	}
+	if k, ok := setting(modelconfig.QueueDelay); ok {
+		add(k, "0", "100us", "500us", "2ms")
+	}
+}
+
+// doubling are the powers of 2 from low to high, and high.
+func doubling(low, high int) []string {
+	var out []string
+	for n := low; n < high; n *= 2 {
+		out = append(out, strconv.Itoa(n))
+	}
+	return append(out, strconv.Itoa(high))
+}
+
+// arguments are the options of the client's knobs of a candidate.
+func (s *session) arguments(values []string) []string {
+	var out []string
+	for i, k := range s.space.knobs {
+		v := values[i]
+		if k.part != ofClient || v == k.present {
+			continue
+		}
+		switch k.setting {
+		case knobBatch:
+			out = append(out, "-b", v)
+		case knobShared:
+			out = append(out, "--shared-memory", v)
+		case knobShape:
+			for one := range strings.SplitSeq(v, "+") {
+				out = append(out, "--shape", strings.ReplaceAll(one, "x", ","))
+			}
+		case knobProtocol:
+			word, port, ok := strings.Cut(v, ":")
+			out = append(out, "-i", word)
+			if ok {
+				out = append(out, "-u", net.JoinHostPort(hostOf(s.base.Plan().Target.URL), port))
+			}
+		}
+	}
+	return out
+}
+
+// hostOf is the host of an address without its port.
+func hostOf(address string) string {
+	if at := strings.Index(address, "://"); at >= 0 {
+		address = address[at+len("://"):]
+	}
+	if host, _, err := net.SplitHostPort(address); err == nil {
+		return host
+	}
+	return address
+}

@@ -1,0 +1,371 @@
+package tune
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/redline-bench/redline/internal/find"
+	"github.com/redline-bench/redline/internal/measure"
+	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/scrape"
+	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/tune"
+)
+
+// drainTime is the time that the requests in flight get after a load.
+const drainTime = 30 * time.Second
+
+// bounds of the loads, in requests per second.
+const (
+	lowestRequests = 10 // of the longest probe at the lowest rate
+	leastRequests  = 30 // of the shortest probe at the first rate
+	highestRate    = 1e6
+)
+
+// candidate is the measurement of one candidate in one stage.
+type candidate struct {
+	*session
+	step   tune.Step
+	values []string
+	target target
+	stats  service.StatsReader // nil if the server counts nothing
+	batch  float64
+	search *find.Search
+	loads  map[float64]*sight
+}
+
+// sight is what was seen of one load.
+type sight struct {
+	level  *result.Level
+	server *result.TuneServer
+	gpu    *result.GPU
+}
+
+// fatal is an error that ends the search: no candidate can be measured any more.
+type fatal struct{ error }
+
+// measure applies a candidate and measures it. The error is fatal or nil; what goes wrong with the candidate is in the entry.
+func (s *session) measure(ctx context.Context, step tune.Step) (entry, error) {
+	values := s.values(step.Point)
+	e := entry{Values: values, Stage: step.Stage.String()}
+	began := time.Now()
+	c := &candidate{session: s, step: step, values: values, loads: map[float64]*sight{}}
+	err := c.run(ctx, &e)
+	e.Seconds = time.Since(began).Seconds()
+	if err != nil && ctx.Err() == nil {
+		e.Failed = line(err)
+		if f := new(fatal); errors.As(err, f) {
+			return e, *f
+		}
+		if down := s.alive(ctx); down != nil {
+			return e, fatal{fmt.Errorf("the server did not come back within %v: %w", s.opts.ready, down)}
+		}
+	}
+	return e, nil
+}
+
+// alive waits until the server answers, if it was asked before.
+func (s *session) alive(ctx context.Context) error {
+	if s.control == nil {
+		return nil
+	}
+	err := s.control.wait(ctx, s.opts.ready)
+	if err == nil {
+		clear(s.control.loaded) // a server that was started again has its own configuration
+	}
+	return err
+}
+
+func (c *candidate) run(ctx context.Context, e *entry) error {
+	if err := c.apply(ctx); err != nil {
+		return err
+	}
+	more := c.arguments(c.values)
+	first := !c.started
+	t, err := c.ready(ctx, more, c.opts.apply != "")
+	if err != nil {
+		if first && c.opts.apply == "" && len(more) == 0 {
+			return fatal{err}
+		}
+		return err
+	}
+	defer c.stop(t)
+	c.target, c.started = t, true
+	c.batch = 1
+	if c.what == ofProfile {
+		c.batch = float64(max(1, t.Plan().Input.Batch))
+	}
+	c.outcome.Begin(t.Plan())
+	svc, err := open(t.Plan())
+	if err == nil {
+		defer svc.Close()
+		c.stats, _ = svc.(service.StatsReader)
+		if _, err := svc.Describe(ctx); err != nil {
+			c.stats = nil
+		}
+	}
+	if err := c.warmUp(ctx); err != nil {
+		return err
+	}
+	if c.single == 0 {
+		if c.single, err = find.Estimate(ctx, c.send); err != nil {
+			return err
+		}
+	}
+	if c.search, err = find.New(c.config()); err != nil {
+		return fatal{err}
+	}
+	err = c.search.Run(ctx, c, c.show)
+	c.answer(e)
+	return err
+}
+
+// stop ends the traffic of a candidate.
+func (s *session) stop(t target) {
+	t.Close()
+	for _, out := range s.unheard {
+		out.Close()
+	}
+	s.unheard = nil
+}
+
+// apply gives the server the configuration of the candidate.
+func (c *candidate) apply(ctx context.Context) error {
+	if c.control != nil {
+		limited, cancel := context.WithTimeout(ctx, c.opts.ready)
+		defer cancel()
+		if err := c.control.apply(limited, c.space.knobs, c.values); err != nil {
+			return err
+		}
+	}
+	if c.opts.apply == "" {
+		return nil
+	}
+	return c.shell(ctx, c.opts.apply, c.values)
+}
+
+// send sends a load of the candidate's traffic.
+func (c *candidate) send(ctx context.Context, lv result.Level, first measure.Look, watch measure.Watch) error {
+	return c.target.Run(ctx, lv, drainTime, first, watch)
+}
+
+// warmRequests is how many requests are in flight while a candidate warms up.
+const warmRequests = 4
+
+// warmUp sends requests that are not measured: a model that was just loaded answers its first requests slowly.
+func (c *candidate) warmUp(ctx context.Context) error {
+	long := max(c.opts.probe/2, 2*c.single)
+	return c.send(ctx, result.Level{Mode: plan.Concurrency, Concurrency: warmRequests}, measure.Look{At: long}, func(now measure.Sight) (measure.Look, bool) {
+		return measure.Look{At: now.Elapsed + long}, now.Down == "" && now.Requests < warmRequests && now.Elapsed < c.opts.ready
+	})
+}
+
+// times are the measured times of probes of a stage, as multiples of --probe.
+var times = map[tune.Stage]struct{ settle, least, most float64 }{
+	tune.Screen: {0.5, 1, 3},
+	tune.Refine: {0.75, 2, 6},
+	tune.Find:   {1, 2, 10},
+}
+
+// config is the search for the capacity of the candidate. Slow responses get longer probes.
+func (c *candidate) config() find.Config {
+	probe := max(c.opts.probe, 4*c.single, c.latencyLimit()) // an overload needs time to show
+	of := func(x float64) time.Duration { return time.Duration(x * float64(probe)) }
+	t := times[c.step.Stage]
+	conf := find.Config{
+		Tiers: c.tiers, Start: cmp.Or(c.step.Start/c.batch, 1/c.single.Seconds()), Growth: c.step.Growth, Resolution: c.opts.resolution,
+		Lowest: lowestRequests / of(times[tune.Find].most).Seconds(), Highest: highestRate,
+		Settle: max(of(t.settle), 3*c.single), MinTime: of(t.least), MaxTime: of(t.most), Confirm: c.opts.confirm,
+		Budget: c.step.Limit, MaxFailed: c.target.MaxErrorRate(),
+	}
+	conf.MinTime = min(max(conf.MinTime, time.Duration(leastRequests/conf.Start*float64(time.Second))), conf.MaxTime)
+	conf.Tick = min(conf.MinTime/4, time.Second)
+	return conf
+}
+
+// latencyLimit is the longest latency that an objective allows; 0 where none is about a latency.
+func (s *session) latencyLimit() time.Duration {
+	var longest time.Duration
+	known := s.base.Sample().Level
+	for i := range s.tiers[0].Objectives {
+		r := &s.tiers[0].Objectives[i]
+		if number, ok := known.Read(r.Name); ok && r.Op[0] == '<' && number.Unit == "ms" {
+			longest = max(longest, time.Duration(r.Limit()*float64(time.Millisecond)))
+		}
+	}
+	return longest
+}
+
+// Run implements find.Runner: it sends a load and notes what the server and its GPUs did meanwhile.
+func (c *candidate) Run(ctx context.Context, load float64, first measure.Look, watch measure.Watch) error {
+	seen := &sight{}
+	before := c.count(ctx)
+	gpu := c.pollGPU(ctx)
+	err := c.send(ctx, result.Level{Mode: plan.RequestRate, Rate: load}, first, func(now measure.Sight) (measure.Look, bool) {
+		compute := now.Level
+		now.Level = func(confidence float64) (*result.Level, []result.Reason) {
+			lv, reasons := compute(confidence)
+			seen.level = lv
+			return lv, reasons
+		}
+		c.outcome.Progress(func() *result.Level { lv, _ := compute(0); return lv })
+		return watch(now)
+	})
+	seen.gpu = gpu()
+	seen.server = c.since(ctx, before)
+	if seen.level != nil {
+		c.loads[load] = seen
+	}
+	return err
+}
+
+// count reads the server's counters; nil if there are none.
+func (c *candidate) count(ctx context.Context) []service.ModelStats {
+	if c.stats == nil {
+		return nil
+	}
+	list, err := c.stats.Stats(ctx)
+	if err != nil {
+		return nil // a figure is missing then
+	}
+	return list
+}
+
+// since are the mean times at the server since the counters were read. Those of an ensemble are the sums of its steps.
+func (c *candidate) since(ctx context.Context, before []service.ModelStats) *result.TuneServer {
+	after := c.count(ctx)
+	if len(before) == 0 || len(after) != len(before) {
+		return nil
+	}
+	out := &result.TuneServer{}
+	found := false
+	for i := range after {
+		d := after[i].Sub(before[i])
+		if d.Success.Count == 0 || len(after) > 1 && after[i].Name == c.target.Plan().Target.Model {
+			continue
+		}
+		found = true
+		mean := func(t service.Tally) float64 { return float64(t.Ns) / float64(max(1, t.Count)) / 1e6 }
+		out.QueueMs += mean(d.Queue)
+		out.ComputeInputMs += mean(d.ComputeInput)
+		out.ComputeInferMs += mean(d.ComputeInfer)
+		out.ComputeOutputMs += mean(d.ComputeOutput)
+	}
+	if !found {
+		return nil
+	}
+	return out
+}
+
+// pollGPU reads the server's metrics while a load runs, if the options ask for that (--collect-metrics).
+func (c *candidate) pollGPU(ctx context.Context) func() *result.GPU {
+	m := c.target.Plan().Target.Metrics
+	if !m.Collect {
+		return func() *result.GPU { return nil }
+	}
+	poller := scrape.New(scrape.Config{URL: m.URL, Interval: m.Interval, Keep: scrape.IsGPUMetric})
+	if poller.Start(ctx) != nil {
+		return func() *result.GPU { return nil }
+	}
+	return func() *result.GPU {
+		w := poller.Take()
+		poller.Stop()
+		return scrape.GPU(w)
+	}
+}
+
+// show is told of each look: it ends the search for the capacity when the stage knows enough.
+func (c *candidate) show(now measure.Sight) {
+	c.progress(now, c)
+	low, high := c.bracket()
+	enough := c.step.Enough(low*c.batch, high*c.batch) || c.step.Stage != tune.Find && c.search.Step().Purpose == find.Confirm
+	if enough && c.search.Step().Do != find.Finish {
+		c.search.Stop(find.Interrupted, "enough is known")
+	}
+}
+
+// bracket is the highest load that holds below every load that fails, and the lowest load that fails.
+func (c *candidate) bracket() (low, high float64) {
+	a := c.search.Answer()
+	high = math.Inf(1)
+	for i := range a.Probes {
+		p := &a.Probes[i]
+		if p.End == find.Running || p.End == find.Stopped {
+			continue
+		}
+		if p.Judgments[0].Verdict == find.Fails {
+			high = min(high, p.Load)
+		}
+	}
+	for i := range a.Probes {
+		p := &a.Probes[i]
+		if p.End != find.Running && p.End != find.Stopped && p.Judgments[0].Verdict == find.Holds && p.Load < high {
+			low = max(low, p.Load)
+		}
+	}
+	return low, high
+}
+
+const clientLimit = "the client reached its limit before the server did"
+
+// answer fills an entry with what the search for the capacity has shown.
+func (c *candidate) answer(e *entry) {
+	a := c.search.Answer()
+	low, high := c.bracket()
+	e.Probes = len(a.Probes)
+	at, limited := low, ""
+	capacity := &a.Capacities[0]
+	switch capacity.Outcome {
+	case find.Found, find.AllHold:
+		e.Value, at = capacity.Value*c.batch, capacity.Value
+		if c.step.Stage != tune.Find {
+			e.Value = 0
+		}
+	case find.ClientLimit:
+		e.Failed, limited = clientLimit, "client"
+		if low > 0 && c.step.Stage == tune.Find {
+			e.Value, e.Failed = low*c.batch, ""
+		}
+	case find.NoneHolds:
+		e.Failed = fmt.Sprintf("%s does not hold even at %s requests/s", capacity.Binding, number(high))
+	case find.Open:
+	}
+	if e.Failed == "" && c.step.Stage == tune.Find && capacity.Outcome == find.Found && !capacity.Confirmed && low == 0 {
+		e.Failed = "no load was confirmed"
+	}
+	e.Low = low * c.batch
+	if !math.IsInf(high, 1) {
+		scaled := high * c.batch
+		e.High = &scaled
+	}
+	e.Figures = c.figures(at)
+	e.Figures.LimitedBy = limited
+	if c.step.Stage == tune.Find {
+		e.Run = &result.Result{Levels: append([]result.Level{}, a.Levels()...), Find: c.search.Result("rate")}
+		e.Run.Workload = c.target.Describe(e.Run)
+	}
+}
+
+// figures are those of one load.
+func (c *candidate) figures(load float64) result.TuneCandidate {
+	out := result.TuneCandidate{At: load, Batch: int(c.batch)}
+	if c.control != nil {
+		if now, ok := c.control.loaded[c.control.models[0]]; ok {
+			out.Instances, out.MaxBatch = now.Groups(), now.MaxBatch()
+		}
+	}
+	seen := c.loads[load]
+	if seen == nil {
+		return out
+	}
+	lat := &seen.level.Client.Latency
+	ms := func(p float64) float64 { return float64(lat.At(p)) / 1e6 }
+	out.AvgMs, out.P50Ms, out.P90Ms, out.P95Ms, out.P99Ms = float64(lat.Avg)/1e6, ms(50), ms(90), ms(95), ms(99)
+	out.Achieved, out.Server, out.GPU = seen.level.Client.InferPerSec, seen.server, seen.gpu
+	return out
+}

@@ -1,0 +1,288 @@
+package tune
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redline-bench/redline/internal/command"
+	"github.com/redline-bench/redline/internal/command/outcome"
+	"github.com/redline-bench/redline/internal/find"
+	"github.com/redline-bench/redline/internal/option"
+	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/tune"
+)
+
+// session is one search from the options to the exit code.
+type session struct {
+	*command.IO
+	sigs    *command.Signals
+	opts    *options
+	what    string   // profile or llm
+	rest    []string // the options of the traffic
+	base    target   // the traffic without a candidate; it is never started
+	server  string   // its address
+	tiers   []find.Tier
+	outcome *outcome.Outcome
+	began   time.Time
+
+	control   *control           // nil without model control
+	noControl string             // why there is none
+	given     []knob             // those of --vary
+	unheard   []*outcome.Outcome // of the traffic that is started
+	space     *space
+	note      *note
+	journal   *journal
+	search    *tune.Search
+	entries   map[string]entry // the last one of each candidate, by its values
+	started   bool             // a candidate's traffic could be started
+	single    time.Duration    // latency of single requests
+	resumed   int              // measurements that were taken from the journal
+}
+
+// restoreTime limits the restoration of the server at the end.
+const restoreTime = 2 * time.Minute
+
+func (s *session) run() (int, error) {
+	opts, json := s.base.Outcome()
+	out, err := outcome.Open(s.IO, opts, "tune", option.CommandLine("redline tune", s.allArguments()))
+	if err != nil {
+		return 0, err
+	}
+	s.outcome = out
+	defer s.outcome.Close()
+	if opts.OTLP != "" || opts.RemoteWrite != "" || opts.OwnMetrics || len(opts.ServerMetrics) > 0 {
+		return 0, command.Usage(errors.New("remove --otlp, --prometheus-remote-write and --server-metrics: tune reports candidates, not their requests"))
+	}
+	sample := s.base.Sample()
+	sample.Find = &result.Find{By: "rate"}
+	if err := out.CheckRules(sample); err != nil {
+		return 0, command.Usage(err)
+	}
+	for _, path := range []string{json, s.opts.csv} {
+		if err := s.Files.Writable(path); err != nil {
+			return 0, err
+		}
+	}
+	s.IO = s.IO.ForRun(opts, plan.Redline, s.sigs)
+	s.began = time.Now()
+	if err := s.prepare(s.sigs.Soft); err != nil {
+		return s.failed(err), nil
+	}
+	s.sigs.Enter(command.Loading)
+	ended := s.searchAll(s.sigs.Soft)
+	s.sigs.Enter(command.Writing)
+	s.Line.Clear()
+	restored := s.restore()
+	code := s.finish(json, ended)
+	if restored != nil {
+		code = command.ExitError
+	}
+	return code, nil
+}
+
+// failed prints why the search could not start and returns the exit code.
+func (s *session) failed(err error) int {
+	if s.sigs.Soft.Err() != nil {
+		return command.ExitInterrupted
+	}
+	fmt.Fprintf(s.Stderr, "redline tune: %s\n", line(err))
+	return command.ExitError
+}
+
+// prepare asks the server what it has, restores what an earlier search left, and settles what is varied.
+func (s *session) prepare(ctx context.Context) error {
+	pl := s.base.Plan()
+	if pl == nil {
+		s.server = strings.Join(s.rest, " ")
+		s.noControl = "'redline tune llm' changes the server with --apply only"
+	} else {
+		s.server = pl.Target.URL
+		if pl.Target.Embedded {
+			return errors.New("--embedded starts a server for each candidate, so that none can be changed: start 'redline serve --model-control-mode explicit --load-model MODEL', and name it with -u")
+		}
+	}
+	if err := s.honor(ctx); err != nil {
+		return err
+	}
+	if pl != nil {
+		if err := s.connect(ctx, pl); err != nil {
+			return err
+		}
+	}
+	if err := s.settle(); err != nil {
+		return err
+	}
+	s.entries = map[string]entry{}
+	s.journal = s.openJournal()
+	if s.control != nil || s.opts.apply != "" {
+		s.keepNote()
+	}
+	conf := tune.Config{Present: s.present(), Seed: s.opts.seed, Budget: s.opts.budget, Resolution: s.opts.resolution}
+	for _, k := range s.space.knobs {
+		conf.Knobs = append(conf.Knobs, k.Knob)
+	}
+	of := func(x float64) time.Duration { return time.Duration(x * float64(s.opts.probe)) }
+	conf.Expect = [...]time.Duration{of(7), of(20), of(35) + s.opts.confirm}
+	s.search = tune.New(conf)
+	s.head()
+	return nil
+}
+
+// connect opens the control of the server's models, if it has one and something of the server is to be varied.
+func (s *session) connect(ctx context.Context, pl *plan.Plan) error {
+	if s.opts.apply != "" {
+		s.noControl = "--apply changes the server"
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.opts.ready)
+	defer cancel()
+	c, err := newControl(ctx, pl)
+	if none := (errNoControl{}); errors.As(err, &none) {
+		s.noControl = none.why
+		return nil
+	}
+	s.control = c
+	return err
+}
+
+// present is the candidate that the server and the command line have now; nil if it is not known.
+func (s *session) present() tune.Point {
+	var p tune.Point
+	for _, k := range s.space.knobs {
+		if k.part == ofCommand {
+			return nil
+		}
+		p = append(p, slices.Index(k.Values, k.present)) // -1 is tune.NotListed
+	}
+	return p
+}
+
+// values are those of a point. A value that is not listed is the present one.
+func (s *session) values(p tune.Point) []string {
+	out := make([]string, len(p))
+	for i, at := range p {
+		out[i] = s.space.knobs[i].present
+		if at != tune.NotListed {
+			out[i] = s.space.knobs[i].Values[at]
+		}
+	}
+	return out
+}
+
+// searchAll measures candidates until the search is over. The error is why it ended early.
+func (s *session) searchAll(ctx context.Context) error {
+	for {
+		step, more := s.search.Next()
+		if !more {
+			return nil
+		}
+		e, known := s.journal.find(s.values(step.Point), step.Stage)
+		if known {
+			s.resumed++
+		} else {
+			var err error
+			if e, err = s.measure(ctx, step); err != nil {
+				s.search.Stop(line(err))
+				return err
+			}
+			if ctx.Err() != nil {
+				s.search.Stop("interrupted")
+				return ctx.Err()
+			}
+			s.journal.add(e)
+		}
+		s.entries[strings.Join(e.Values, "\n")] = s.merged(e)
+		s.search.Observe(e.measurement(known))
+		s.row(step, &e, known)
+	}
+}
+
+// merged keeps the figures of an earlier stage where a later one has none.
+func (s *session) merged(e entry) entry {
+	old, ok := s.entries[strings.Join(e.Values, "\n")]
+	if ok && e.Figures.P99Ms == 0 && e.Failed == "" {
+		e.Figures = old.Figures
+	}
+	if e.Run == nil {
+		e.Run = old.Run
+	}
+	return e
+}
+
+// measurement is what the search is told. A measurement of an earlier run costs nothing.
+func (e *entry) measurement(known bool) tune.Measurement {
+	m := tune.Measurement{Low: e.Low, High: math.Inf(1), Value: e.Value, Failed: e.Failed, Probes: e.Probes, Known: known}
+	if e.High != nil {
+		m.High = *e.High
+	}
+	m.Took = time.Duration(e.Seconds * float64(time.Second))
+	return m
+}
+
+// restore puts back what the server had. It runs after every kind of end.
+func (s *session) restore() error {
+	ctx, cancel := context.WithTimeout(context.Background(), restoreTime)
+	defer cancel()
+	var err error
+	if s.control != nil {
+		defer s.control.close()
+		err = s.control.wait(ctx, min(s.opts.ready, restoreTime/2))
+		if err == nil {
+			err = s.control.restore(ctx)
+		}
+	}
+	if s.opts.restore != "" {
+		err = errors.Join(err, s.shell(ctx, s.opts.restore, nil))
+	}
+	if err != nil {
+		fmt.Fprintf(s.Stderr, "redline tune: the server could not be restored: %s; the next 'redline tune' for this server restores it\n", line(err))
+		return err
+	}
+	if s.note != nil {
+		err = s.note.remove()
+	}
+	switch {
+	case s.control != nil:
+		fmt.Fprintf(s.Stdout, "\nThe server has its own configuration again.\n")
+	case s.opts.apply != "" && s.opts.restore == "":
+		fmt.Fprintf(s.Stdout, "\nThe server keeps the last candidate: --restore COMMAND would undo --apply at the end.\n")
+	}
+	return err
+}
+
+// quiet is an IO without output: the traffic of a candidate prints nothing.
+func (s *session) quiet() *command.IO {
+	io2 := *s.IO
+	io2.Stdout, io2.Line = io.Discard, nil
+	return &io2
+}
+
+// allArguments are all options without secrets, as 'redline rerun' reads them: an option with one letter stands apart from its
+// value.
+func (s *session) allArguments() []string {
+	out := []string{s.what}
+	for _, arg := range append(s.opts.table.Arguments(), s.base.Arguments()...) {
+		if name, value, ok := strings.Cut(arg, "="); ok && len(name) == len("-m") {
+			out = append(out, name, value)
+			continue
+		}
+		out = append(out, arg)
+	}
+	return out
+}
+
+// number writes a load with four digits.
+func number(v float64) string {
+	if v >= 1000 {
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(v, 'g', 4, 64)
+}

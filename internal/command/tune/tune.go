@@ -1,0 +1,117 @@
+// Package tune is `redline tune`: it searches for the configuration of a model that takes the highest load while objectives hold.
+// internal/tune decides which candidate is measured next; internal/find measures one; the traffic is that of `redline profile` or
+// `redline llm`. Whatever happens, the server gets its own configuration back.
+package tune
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/redline-bench/redline/internal/command"
+	"github.com/redline-bench/redline/internal/command/llm"
+	"github.com/redline-bench/redline/internal/command/outcome"
+	"github.com/redline-bench/redline/internal/command/profile"
+	"github.com/redline-bench/redline/internal/find"
+	"github.com/redline-bench/redline/internal/gate"
+	"github.com/redline-bench/redline/internal/measure"
+	"github.com/redline-bench/redline/internal/option"
+	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/result"
+)
+
+// target is the traffic of a command. llm.Prober and profile.Prober are targets.
+type target interface {
+	// Start does everything up to the first request and connects out, which gets the requests; Close ends the connections.
+	Start(io *command.IO, sigs *command.Signals, out *outcome.Outcome) error
+	Close()
+	// Run sends one load until watch ends it, and waits for the requests in flight: at most drain, then they are canceled.
+	Run(ctx context.Context, lv result.Level, drain time.Duration, first measure.Look, watch measure.Watch) error
+	Outcome() (o plan.Outcome, json string)
+	Arguments() []string
+	// Sample has every number that a rule can be about.
+	Sample() *gate.Sample
+	Plan() *plan.Plan
+	Describe(res *result.Result) (workload string)
+	MaxErrorRate() float64
+	// Advise says in one line what went wrong, where, and what to do.
+	Advise(err error) string
+}
+
+// The traffic.
+const (
+	ofProfile = "profile"
+	ofLLM     = "llm"
+)
+
+// Run is `redline tune`.
+func Run(p *command.IO, args []string) (int, error) {
+	what := ofProfile
+	if len(args) > 0 && (args[0] == ofProfile || args[0] == ofLLM) {
+		what, args = args[0], args[1:]
+	}
+	if len(args) == 0 {
+		return 0, command.Usage(errors.New("name the model and an objective, such as -m resnet50 --slo 'p99<50ms'"))
+	}
+	for _, a := range args {
+		if a == "-h" || a == "--help" {
+			return 0, option.ErrHelp
+		}
+	}
+	sigs := p.WatchSignals(command.Preparing)
+	defer sigs.Stop()
+	o, rest, err := read(args, p.Secrets)
+	if err != nil {
+		return 0, usage(err)
+	}
+	s := &session{IO: p, sigs: sigs, opts: o, what: what, rest: rest}
+	if s.base, err = s.target(nil); err != nil {
+		return 0, usage(err)
+	}
+	if s.tiers, err = o.objectives(); err == nil {
+		err = find.CheckObjectives(s.tiers, s.base.Sample())
+	}
+	if err == nil {
+		err = s.readKnobs()
+	}
+	if err != nil {
+		return 0, command.Usage(err)
+	}
+	return s.run()
+}
+
+// target reads the options of the traffic, with further ones of a candidate behind them.
+func (s *session) target(more []string) (target, error) {
+	args := append(append([]string{}, s.rest...), more...)
+	if s.what == ofLLM {
+		return llm.NewProber(s.IO, args)
+	}
+	return profile.NewProber(s.IO, args, true)
+}
+
+// usage marks an error of the options, unless it asks for something else.
+func usage(err error) error {
+	if errors.Is(err, option.ErrHelp) || errors.As(err, new(command.NativeError)) {
+		return err
+	}
+	return command.Usage(err)
+}
+
+// Command describes the command.
+func Command() option.Command {
+	return option.Command{Exits: command.Exits(command.ExitOK, command.ExitUnstable, command.ExitAssertion, command.ExitInvalid, command.ExitError, command.ExitInterrupted), Rows: defaults().rows(), Words: []string{ofProfile, ofLLM}, Intro: `Usage: redline tune [profile] -m MODEL --slo RULE [options] [options of redline profile]
+       redline tune llm -m MODEL --slo RULE --apply COMMAND --vary NAME=VALUES [options] [options of redline llm]
+
+Searches for the configuration of a model that takes the highest load while every objective holds, and prints it as a
+config.pbtxt. Candidates are loaded through the server's model control (Triton: --model-control-mode=explicit); the
+server has its own configuration again at the end. Options that are not listed here are those of 'redline profile' or
+'redline llm', except for those that set the load or its duration. docs/tune.md is the manual.
+`, Examples: `  redline tune -m resnet50 -u gpu:8001 -i grpc --slo 'p99<50ms'
+      vary what the model's configuration has
+  redline tune -m resnet50 --slo 'p99<50ms' --vary instances=1..4 --vary max_batch=1,2,4..64 --vary queue_delay=0,1ms
+  redline tune -m resnet50 -u gpu:8000 --slo 'p99<50ms' --vary batch=1,2,4..32 --vary shared-memory=none,system
+      vary what the client chooses
+  redline tune llm -m llama --streaming --slo 'ttft.p99<500ms' --apply 'restart.sh {max_seqs}' --vary max_seqs=64..512
+      restart a server of language models with each candidate
+`}
+}

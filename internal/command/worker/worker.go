@@ -1,0 +1,87 @@
+// Package worker is `redline worker`: it waits for coordinators and makes its share of the load of their runs.
+package worker
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+
+	"github.com/redline-bench/redline/internal/cleantext"
+	"github.com/redline-bench/redline/internal/command"
+	"github.com/redline-bench/redline/internal/command/profile"
+	"github.com/redline-bench/redline/internal/fleet"
+	"github.com/redline-bench/redline/internal/option"
+	"github.com/redline-bench/redline/internal/plan"
+)
+
+type options struct {
+	nats   plan.NATS
+	name   string
+	folder string
+	once   bool
+}
+
+func (o *options) rows() []option.Row {
+	return append(o.nats.Rows(""), option.Group("Worker", []option.Row{
+		{Long: "name", Arg: "NAME", Help: "name of the worker in reports", Default: "the name of the machine", To: option.Text(&o.name)},
+		{Long: "data-dir", Arg: "DIR", Help: "folder for the input data of a run", Default: "the folder for temporary files", To: option.Text(&o.folder)},
+		{Long: "once", Help: "end after one run", To: option.Switch(&o.once)},
+	})...)
+}
+
+// Run is `redline worker`.
+func Run(p *command.IO, args []string) (int, error) {
+	o := options{nats: plan.NATS{URL: plan.NATSAddress}, folder: os.TempDir()}
+	if _, err := command.Parse(&option.Table{Rows: o.rows(), Secrets: p.Secrets}, args, 0, 0, ""); err != nil {
+		return 0, err
+	}
+	ctx, stop := p.SignalContext()
+	defer stop()
+	host, _ := os.Hostname() // a machine without a name has none
+	if o.name == "" {
+		o.name = host
+	}
+	bus, err := fleet.Dial(ctx, &o.nats, "worker "+o.name, true)
+	if ctx.Err() != nil {
+		return command.ExitOK, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	defer bus.Close()
+	w := fleet.Worker{
+		Bus: bus, Folder: o.folder, Free: free, Once: o.once,
+		Hello: fleet.Hello{ID: strings.ToLower(rand.Text()), Name: o.name, Host: host, Version: p.Version, Protocol: fleet.Protocol, MaxProcs: runtime.GOMAXPROCS(0)},
+		Say:   func(format string, args ...any) { fmt.Fprintln(p.Stderr, cleantext.Line(fmt.Sprintf(format, args...))) },
+		Prepare: func(hard context.Context, job *fleet.Job, collect fleet.Collect) (fleet.Maker, error) {
+			return profile.OpenPost(hard, p, job, collect)
+		},
+	}
+	return command.ExitOK, w.Run(ctx)
+}
+
+// Command describes the command.
+func Command() option.Command {
+	o := options{nats: plan.NATS{URL: plan.NATSAddress}}
+	return option.Command{
+		Rows: o.rows(),
+		Exits: []option.Exit{
+			{Code: command.ExitOK, Meaning: "the worker was stopped, or its run is over with --once"},
+			{Code: command.ExitError, Meaning: "wrong options, or NATS refuses the worker"},
+		},
+		Intro: `Usage: redline worker [options]
+
+Waits at a NATS server for runs with --workers, and makes its share of their load. It serves one run at a
+time and waits for the next one. Without a sign of life from the coordinator it stops the load after 10
+seconds. It connects again by itself when NATS was away. docs/fleet.md has more.
+`,
+		Examples: `  redline worker --nats nats://nats.example:4222 --nats-creds worker.creds
+      wait for runs at a NATS server
+  redline profile -m simple -u server:8000 --workers 3 --nats nats://nats.example:4222 --nats-creds run.creds
+      have three workers make the load of a run
+`,
+	}
+}

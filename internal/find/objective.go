@@ -1,0 +1,36 @@
+package find
+
+import (
+	"fmt"
+
+	"github.com/redline-bench/redline/internal/gate"
+)
+
+// ParseTier reads the objectives of a tier.
+func ParseTier(name string, rules []string) (Tier, error) {
+	t := Tier{Name: name}
+	for _, text := range rules {
+		r, err := gate.Parse(text)
+		if err != nil {
+			return t, err
+		}
+		t.Objectives = append(t.Objectives, r)
+	}
+	return t, nil
+}
+
+// CheckObjectives refuses rules that a search cannot have, or about numbers that the run cannot have.
+func CheckObjectives(tiers []Tier, sample *gate.Sample) error {
+	for i := range tiers {
+		for j := range tiers[i].Objectives {
+			r := &tiers[i].Objectives[j]
+			if err := CheckObjective(r); err != nil {
+				return err
+			}
+			if err := r.Fits(sample); err != nil {
+				return fmt.Errorf("the objective %q: %w", r.Text, err)
+			}
+		}
+	}
+	return nil
+}

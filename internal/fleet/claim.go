@@ -1,0 +1,148 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// Entry is what the list of runs has of a run.
+type Entry struct {
+	Host    string    `json:"host"`
+	PID     int       `json:"pid"`
+	Version string    `json:"version"`
+	Command string    `json:"command"`
+	Epoch   int       `json:"epoch"`
+	Started time.Time `json:"started"`
+	Beat    int64     `json:"beat"` // counts signs of life
+}
+
+// claim is a coordinator's hold on the name of a run. While it is held, no other coordinator can have the name.
+type claim struct {
+	kv       jetstream.KeyValue
+	name     string
+	entry    Entry
+	mu       sync.Mutex
+	revision uint64
+	lost     error
+}
+
+// aliveEvery is the time between two signs of life in the list of runs.
+const aliveEvery = time.Second
+
+// runs opens the list of runs.
+func (b *Bus) runs(ctx context.Context) (jetstream.KeyValue, error) {
+	kv, err := b.js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: runsBucket, Description: "runs of redline fleets"})
+	return kv, b.explainJetStream("open the list of runs", err)
+}
+
+// take claims a name that no run has.
+func (b *Bus) take(ctx context.Context, name string, e Entry) (*claim, error) {
+	kv, err := b.runs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	e.Epoch, e.Started = 1, time.Now()
+	rev, err := kv.Create(ctx, name, encode(e))
+	if errors.Is(err, jetstream.ErrKeyExists) {
+		old, alive, err := look(ctx, kv, name)
+		switch {
+		case err != nil:
+			return nil, b.explainJetStream("read the list of runs", err)
+		case alive:
+			return nil, fmt.Errorf("run %s is in progress: a coordinator on %s (process %d) has the name; choose another --run-name", name, old.Host, old.PID)
+		}
+		return nil, fmt.Errorf("run %s was left by a coordinator on %s that ended early: take it up with 'redline attach %s', or choose another --run-name", name, old.Host, name)
+	}
+	if err != nil {
+		return nil, b.explainJetStream("claim the name of the run", err)
+	}
+	return &claim{kv: kv, name: name, entry: e, revision: rev}, nil
+}
+
+// takeUp claims a run whose coordinator is gone.
+func (b *Bus) takeUp(ctx context.Context, name string, e Entry) (*claim, error) {
+	kv, err := b.runs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	old, alive, err := look(ctx, kv, name)
+	switch {
+	case errors.Is(err, jetstream.ErrKeyNotFound):
+		return nil, fmt.Errorf("there is no run %s at %s: it is over, or it has another name", name, b.at)
+	case err != nil:
+		return nil, b.explainJetStream("read the list of runs", err)
+	case alive:
+		return nil, fmt.Errorf("run %s is in progress: its coordinator on %s (process %d) is at work", name, old.Host, old.PID)
+	}
+	at, err := kv.Get(ctx, name)
+	if err != nil {
+		return nil, b.explainJetStream("read the list of runs", err)
+	}
+	e.Command, e.Epoch, e.Started = old.Command, old.Epoch+1, old.Started
+	rev, err := kv.Update(ctx, name, encode(e), at.Revision())
+	if err != nil {
+		return nil, fmt.Errorf("run %s is being taken up by another coordinator", name)
+	}
+	return &claim{kv: kv, name: name, entry: e, revision: rev}, nil
+}
+
+// look reads an entry and watches for a sign of life.
+func look(ctx context.Context, kv jetstream.KeyValue, name string) (e Entry, alive bool, err error) {
+	first, err := kv.Get(ctx, name)
+	if err != nil {
+		return e, false, err
+	}
+	if err := json.Unmarshal(first.Value(), &e); err != nil {
+		return e, false, err
+	}
+	for range 5 {
+		if !pause(ctx, aliveEvery/2) {
+			return e, false, ctx.Err()
+		}
+		now, err := kv.Get(ctx, name)
+		if err != nil {
+			return e, false, err
+		}
+		if now.Revision() != first.Revision() {
+			return e, true, nil
+		}
+	}
+	return e, false, nil
+}
+
+// hold gives signs of life until ctx ends. lost is called when another coordinator has the name.
+func (c *claim) hold(ctx context.Context, lost func(error)) {
+	for pause(ctx, aliveEvery) {
+		c.mu.Lock()
+		c.entry.Beat++
+		rev, err := c.kv.Update(ctx, c.name, encode(c.entry), c.revision)
+		if err == nil {
+			c.revision = rev
+		}
+		c.mu.Unlock()
+		if err == nil || ctx.Err() != nil {
+			continue
+		}
+		now, gerr := c.kv.Get(ctx, c.name)
+		var e Entry
+		switch {
+		case gerr != nil || json.Unmarshal(now.Value(), &e) != nil:
+		case e.Epoch != c.entry.Epoch:
+			lost(fmt.Errorf("another coordinator, on %s, has taken run %s up", e.Host, c.name))
+			return
+		default: // our own update whose answer was lost
+			c.mu.Lock()
+			c.revision = now.Revision()
+			c.mu.Unlock()
+		}
+	}
+}
+
+// release gives the name back.
+func (c *claim) release(ctx context.Context) { _ = c.kv.Purge(ctx, c.name) } // an entry that stays says that its run can be taken up

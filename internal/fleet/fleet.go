@@ -1,0 +1,182 @@
+// Package fleet runs one plan on several machines. A coordinator keeps the whole measurement: levels, windows, stability, rules
+// and reports. Workers only make the load: each has an engine and an exact share of the plan, starts each level at a common time,
+// and sends its records back as compressed blocks. NATS carries everything:
+//
+//   - Requests and broadcasts of the coordinator to the workers are core messages. They are repeated until each worker has
+//     answered, and a worker does each only once.
+//   - Blocks of records go to a JetStream stream of the run. A block counts when NATS has acknowledged it; until then the worker
+//     keeps it and sends it again. The coordinator reads the stream in order, and purges it after each level.
+//   - The plan, the levels that are over and the input files are objects of the run. With them another coordinator can take the
+//     run up.
+//   - One key names the coordinator of a run, so that two cannot have the same one.
+//
+// Times in messages are readings of the sender's clock. The coordinator measures how far each worker's clock is from its own.
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/result"
+)
+
+// Protocol is the version of the messages. A worker and a coordinator must have the same one.
+const Protocol = 1
+
+// The times that the fleet promises.
+const (
+	// silence is how long a worker may send no block before it counts as lost. With the time between two looks it is below 5 s.
+	silence = 4500 * time.Millisecond
+	// DeadMan is how long a worker loads the server without a sign of life from its coordinator.
+	DeadMan = 10 * time.Second
+	// beatEvery is the time between two signs of life of the coordinator.
+	beatEvery = time.Second
+	// unacknowledged is how old a block without acknowledgment may become before the worker connects again: after an outage
+	// the system waits ever longer before it sends again on an old connection.
+	unacknowledged = 1500 * time.Millisecond
+	// leastInterval is the time between two blocks of a worker in a small fleet; see interval.
+	leastInterval = 100 * time.Millisecond
+	// repeatEvery is the time after which a broadcast is repeated for workers that have not answered.
+	repeatEvery = 500 * time.Millisecond
+	// prepareTime limits how long a worker may take to fetch the input, ask the server for the model and prepare requests.
+	prepareTime = 2 * time.Minute
+	// offClock is the difference between two wall clocks from which the user is told.
+	offClock = 30 * time.Second
+)
+
+// interval is the time between two blocks of each of n workers. Blocks of the whole fleet come at most ten thousand times a second.
+func interval(n int) time.Duration {
+	return max(leastInterval, time.Duration(n)*100*time.Microsecond)
+}
+
+// The subjects. A run's name is a part of them, so that several runs do not meet.
+const (
+	helloSubject = "redline.hello"
+	runsBucket   = "redline_runs"
+)
+
+func workerSubject(id string) string { return "redline.worker." + id }
+func runSubject(run string) string   { return "redline.run." + run }
+func blockSubject(run string, epoch, index int) string {
+	return fmt.Sprintf("redline.records.%s.%d.%d", run, epoch, index)
+}
+func streamName(run string) string { return "redline_records_" + run }
+func storeName(run string) string  { return "redline_files_" + run }
+
+// CheckRunName tells whether a name can be that of a run.
+func CheckRunName(name string) error {
+	const most = 64
+	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
+	if name == "" || len(name) > most || strings.Trim(name, letters) != "" {
+		return fmt.Errorf("--run-name %q: use up to 64 letters, digits, - and _", name)
+	}
+	return nil
+}
+
+// Hello is what a worker says of itself.
+type Hello struct {
+	ID       string `json:"id"`
+	Name     string `json:"name"`
+	Host     string `json:"host"`
+	Version  string `json:"version"`
+	Protocol int    `json:"protocol"`
+	MaxProcs int    `json:"max_procs"`
+	Run      string `json:"run,omitempty"` // that it works for; empty if it is free
+}
+
+// Job is what a worker needs to make its share of a run's load.
+type Job struct {
+	Run     string `json:"run"`
+	Command string `json:"command"`
+	// Version is that of the coordinator's program, Protocol that of its messages.
+	Version  string `json:"version"`
+	Protocol int    `json:"protocol"`
+	Epoch    int    `json:"epoch"` // counts the coordinators of the run
+	Index    int    `json:"index"`
+	Of       int    `json:"of"`
+	// Plan is without secrets, except for references to the worker's environment and files. Secrets are values for Plan.Restore;
+	// they are sent over TLS alone.
+	Plan    *plan.Plan `json:"plan"`
+	Secrets []string   `json:"secrets,omitempty"`
+	Files   []File     `json:"files,omitempty"`
+	// Interval is the time between two blocks of records.
+	Interval time.Duration `json:"interval"`
+}
+
+// File is an input file of the plan, in the run's object store.
+type File struct {
+	Path string `json:"path"` // as the plan has it
+	Hash string `json:"sha256"`
+	Size int64  `json:"size"`
+}
+
+// The kinds of requests to one worker and of broadcasts to all workers of a run.
+const (
+	kindClock   = "clock"
+	kindJoin    = "join"
+	kindOrder   = "order"   // make the slots of a load
+	kindGo      = "go"      // begin the load at a time
+	kindStop    = "stop"    // send nothing more
+	kindCut     = "cut"     // cancel requests in flight
+	kindFlights = "flights" // list requests in flight
+	kindBeat    = "beat"
+	kindLeave   = "leave"
+)
+
+// request is a message of the coordinator.
+type request struct {
+	Kind string `json:"kind"`
+	Job  *Job   `json:"job,omitempty"`
+	// Epoch and Number name a broadcast: a worker does each once.
+	Epoch  int    `json:"epoch,omitempty"`
+	Number uint64 `json:"number,omitempty"`
+	// Gen numbers the loads of a run.
+	Gen     uint64        `json:"gen,omitempty"`
+	Level   *result.Level `json:"level,omitempty"`
+	Limit   int           `json:"limit,omitempty"`
+	Seed    uint64        `json:"seed,omitempty"`
+	Restart bool          `json:"restart,omitempty"`
+	Clear   bool          `json:"clear,omitempty"`
+	// At are the times of kindGo by the clock of each worker.
+	At []int64 `json:"at,omitempty"`
+}
+
+// reply is a worker's answer.
+type reply struct {
+	Index   int      `json:"index"`
+	Error   string   `json:"error,omitempty"`
+	Now     int64    `json:"now,omitempty"`
+	Wall    int64    `json:"wall,omitempty"`
+	Flights []flight `json:"flights,omitempty"`
+}
+
+// flight is a request in flight.
+type flight struct {
+	Slot int   `json:"s"`
+	Due  int64 `json:"d"`
+	Sent int64 `json:"t"`
+}
+
+func encode(v any) []byte {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic("BUG: a message of the fleet cannot be encoded: " + err.Error())
+	}
+	return b
+}
+
+// pause waits, or returns false when ctx ends.
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return true
+	}
+}

@@ -1,0 +1,295 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/redline-bench/redline/internal/clock"
+	"github.com/redline-bench/redline/internal/engine"
+	"github.com/redline-bench/redline/internal/profile"
+	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/result"
+)
+
+var _ profile.Fleet = (*Run)(nil)
+
+// Open implements profile.Fleet.
+func (r *Run) Open(collect func(r *record.Record, events []record.Event, data []byte)) {
+	r.busy <- struct{}{}
+	r.collect = collect
+	<-r.busy
+}
+
+// broadcast asks all workers that are not lost, and returns their answers by number. It is repeated for those that do not
+// answer, until they do or are lost.
+func (r *Run) broadcast(ctx context.Context, q request) ([]*reply, error) {
+	r.mu.Lock()
+	r.number++
+	q.Number, q.Epoch = r.number, r.claim.entry.Epoch
+	r.mu.Unlock()
+	inbox := r.bus.nc.NewRespInbox()
+	messages := make(chan *nats.Msg, 2*len(r.members)+16)
+	sub, err := r.bus.nc.ChanSubscribe(inbox, messages)
+	if err != nil {
+		return nil, fmt.Errorf("speak to the workers: %w", err)
+	}
+	defer func() { _ = sub.Unsubscribe() }()
+	answers := make([]*reply, len(r.members))
+	data := encode(q)
+	again := time.NewTicker(repeatEvery)
+	defer again.Stop()
+	send := func() { _ = r.bus.nc.PublishRequest(runSubject(r.conf.Fleet.Run), inbox, data) } // repeated
+	send()
+	for {
+		missing := slices.ContainsFunc(r.members, func(m *member) bool { return answers[m.index] == nil && r.alive(m) })
+		if !missing {
+			return answers, nil
+		}
+		select {
+		case m := <-messages:
+			var a reply
+			if json.Unmarshal(m.Data, &a) == nil && a.Index >= 0 && a.Index < len(answers) {
+				answers[a.Index] = &a
+			}
+		case <-again.C:
+			send()
+		case <-ctx.Done():
+			return answers, ctx.Err()
+		}
+		if err := r.Broken(); err != nil {
+			return answers, err
+		}
+	}
+}
+
+// refusal is the first error among answers.
+func (r *Run) refusal(answers []*reply) error {
+	for i, a := range answers {
+		if a != nil && a.Error != "" {
+			return fmt.Errorf("worker %s: %s", r.members[i].Name, a.Error)
+		}
+	}
+	return nil
+}
+
+// Begin implements profile.Load: all workers prepare the load, then begin it at a common time.
+func (r *Run) Begin(ctx context.Context, o profile.Order) error {
+	var gen uint64
+	q := request{Kind: kindOrder, Limit: o.Limit, Seed: o.Seed}
+	q.Level = &result.Level{Mode: o.Level.Mode, Concurrency: o.Level.Concurrency, Rate: o.Level.Rate, Stages: o.Level.Stages}
+	r.lock(func() {
+		gen = r.gen + 1
+		q.Gen, q.Restart, q.Clear = gen, r.restart, r.clear
+		if r.clear {
+			r.cleared = gen
+		}
+		r.restart, r.clear = false, false
+		for _, m := range r.members {
+			m.gcPause, m.schedDelay, m.standstill = 0, 0, 0
+		}
+	})
+	answers, err := r.broadcast(ctx, q)
+	if err == nil {
+		err = r.refusal(answers)
+	}
+	if err != nil {
+		return err
+	}
+	at := clock.Now() + int64(r.lead())
+	q = request{Kind: kindGo, At: make([]int64, len(r.members))}
+	r.lock(func() {
+		r.gen, r.start = gen, at
+		for _, m := range r.members {
+			q.At[m.index] = at + m.clock.Ahead
+		}
+	})
+	if answers, err = r.broadcast(ctx, q); err == nil {
+		err = r.refusal(answers)
+	}
+	return err
+}
+
+// lead is how long before its time a start is announced: several ways of a message, and the time to send it to all.
+func (r *Run) lead() time.Duration {
+	most := int64(0)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, m := range r.members {
+		most = max(most, m.clock.Error)
+	}
+	return 50*time.Millisecond + time.Duration(8*most) + time.Duration(len(r.members))*50*time.Microsecond
+}
+
+// Stop implements profile.Load.
+func (r *Run) Stop() { r.tell(kindStop) }
+
+// tell is a broadcast whose answers say nothing.
+func (r *Run) tell(kind string) {
+	ctx, cancel := context.WithTimeout(r.ctx, 2*silence)
+	defer cancel()
+	_, _ = r.broadcast(ctx, request{Kind: kind}) // a worker that does not hear it is lost, or hears it when it is asked again
+}
+
+// Working implements profile.Load.
+func (r *Run) Working() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.working()
+}
+
+func (r *Run) working() bool {
+	return slices.ContainsFunc(r.members, func(m *member) bool { return m.lost == "" && (m.head.Gen != r.gen || m.head.Working) })
+}
+
+// Finished implements profile.Load.
+func (r *Run) Finished(ctx context.Context) error {
+	return r.await(ctx, func() bool { return !r.working() || r.broken != nil })
+}
+
+// Wait implements profile.Load.
+func (r *Run) Wait(ctx context.Context) error {
+	err := r.Finished(ctx)
+	if err == nil {
+		return nil
+	}
+	r.tell(kindCut)
+	settle, cancel := context.WithTimeout(context.WithoutCancel(ctx), silence)
+	defer cancel()
+	_ = r.Finished(settle) // the end of the run does not depend on it
+	return err
+}
+
+// Restart implements profile.Load: the next load is as the first one.
+func (r *Run) Restart() { r.lock(func() { r.restart = true }) }
+
+// Sync implements profile.Load: it waits until the records of all requests that have ended until now are collected.
+func (r *Run) Sync(fn func()) {
+	now := clock.Now()
+	_ = r.await(context.Background(), func() bool {
+		return r.broken != nil || !slices.ContainsFunc(r.members, func(m *member) bool { return m.lost == "" && m.mark < now })
+	})
+	r.busy <- struct{}{}
+	defer func() { <-r.busy }()
+	fn()
+}
+
+// Flights implements profile.Load.
+func (r *Run) Flights() []engine.Flight {
+	ctx, cancel := context.WithTimeout(r.ctx, 2*silence)
+	defer cancel()
+	answers, _ := r.broadcast(ctx, request{Kind: kindFlights}) // a lost worker has none
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var out []engine.Flight
+	for i, a := range answers {
+		if a == nil {
+			continue
+		}
+		ahead := r.members[i].clock.Ahead
+		for _, f := range a.Flights {
+			out = append(out, engine.Flight{Slot: int(r.slot(uint32(f.Slot), i)), Due: f.Due - ahead, Sent: f.Sent - ahead})
+		}
+	}
+	return out
+}
+
+// slot is the number of a worker's slot in the whole fleet.
+func (r *Run) slot(slot uint32, index int) uint32 { return slot*uint32(len(r.members)) + uint32(index) }
+
+// Worker implements profile.Fleet.
+func (r *Run) Worker(slot uint32) int { return int(slot) % len(r.members) }
+
+// sum adds up a figure of all members.
+func sum[T int | uint64 | time.Duration](r *Run, figure func(*member) T) T {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var n T
+	for _, m := range r.members {
+		n += figure(m)
+	}
+	return n
+}
+
+// InFlight, Sent, Behind, Dropped, Stalled and Connections implement profile.Load.
+func (r *Run) InFlight() int {
+	return sum(r, func(m *member) int {
+		if m.lost != "" {
+			return 0
+		}
+		return m.head.InFlight
+	})
+}
+func (r *Run) Sent() uint64 { return sum(r, func(m *member) uint64 { return m.head.Sent }) }
+
+// Behind is the mean of the workers.
+func (r *Run) Behind() time.Duration {
+	return sum(r, func(m *member) time.Duration { return m.head.Behind }) / time.Duration(len(r.members))
+}
+func (r *Run) Dropped() uint64 { return sum(r, func(m *member) uint64 { return m.head.Dropped }) }
+func (r *Run) Stalled() time.Duration {
+	return sum(r, func(m *member) time.Duration { return m.head.Stalled })
+}
+func (r *Run) Connections() (n int, busiest time.Duration) {
+	n = sum(r, func(m *member) int { return m.head.Connections })
+	for _, m := range r.members {
+		busiest = max(busiest, m.head.Busiest)
+	}
+	return n, busiest
+}
+
+// Scheduled implements profile.Load.
+func (r *Run) Scheduled() int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.start
+}
+
+// Readings implements profile.Fleet.
+func (r *Run) Readings() []profile.Reading {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	out := make([]profile.Reading, len(r.members))
+	for i, m := range r.members {
+		out[i] = profile.Reading{
+			Name: m.Name, MaxProcs: m.MaxProcs, Lost: m.lost, Dropped: m.head.Dropped, Stalled: m.head.Stalled, Vitals: m.vitals,
+			GCPause: m.gcPause, SchedDelay: m.schedDelay, Standstill: m.standstill, Connections: m.head.Connections, Busiest: m.head.Busiest,
+		}
+	}
+	return out
+}
+
+// Broken implements profile.Fleet.
+func (r *Run) Broken() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.broken
+}
+
+// GivenUp implements profile.Load: a worker that gives up because of a silent server has failed.
+func (r *Run) GivenUp() *engine.StallError { return nil }
+
+// Ended implements profile.Fleet: it keeps the level for a coordinator that takes the run up, and lets go of its records.
+func (r *Run) Ended(lv *result.Level, limits []result.Reason) error {
+	ctx, cancel := context.WithTimeout(r.ctx, 2*requestTime)
+	defer cancel()
+	if lv != nil {
+		if err := r.keep(ctx, levelObject(r.levels), profile.Done{Level: *lv, Limits: limits}); err != nil {
+			return err
+		}
+		r.levels++
+	}
+	r.mu.Lock()
+	until := r.sequence + 1
+	r.mu.Unlock()
+	err := r.stream.Purge(ctx, purgeBelow(until))
+	if errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return r.bus.explainJetStream("remove records of a level that is over", err)
+}

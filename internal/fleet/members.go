@@ -1,0 +1,219 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redline-bench/redline/internal/clock"
+	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/vitals"
+)
+
+// member is a worker of the run. Run.mu guards what changes.
+type member struct {
+	Hello
+	index int
+
+	clock    offset
+	measured int64 // when clock was measured
+	seen     int64 // when its last block came
+	head     Head
+	vitals   vitals.Reading
+	mark     int64 // everything that ended before is collected
+	next     uint64
+	waiting  map[uint64]*block // blocks that came before an earlier one
+	records  uint64
+	// The longest times since the load began.
+	gcPause, schedDelay, standstill time.Duration
+	failures                        []Failure
+	lost                            string
+	lostAt                          int64
+}
+
+// drift is by how much two clocks may part: the error of an offset grows with its age.
+const drift = 100e-6
+
+// keepClocksEvery is the time between two measurements of all clocks during a run.
+const keepClocksEvery = 10 * time.Second
+
+// lock calls fn while nothing of the run changes, and tells those who wait for a change.
+func (r *Run) lock(fn func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	fn()
+	close(r.changed)
+	r.changed = make(chan struct{})
+}
+
+// await waits until a condition holds; it is asked while nothing changes.
+func (r *Run) await(ctx context.Context, holds func() bool) error {
+	for {
+		r.mu.Lock()
+		ok, changed := holds(), r.changed
+		r.mu.Unlock()
+		if ok {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-r.ctx.Done():
+			return r.ctx.Err()
+		}
+	}
+}
+
+// measureClocks measures the offset of every worker's clock.
+func (r *Run) measureClocks(ctx context.Context) error {
+	errs := make([]error, len(r.members))
+	r.each(func(m *member) { errs[m.index] = r.measureClock(ctx, m) })
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	for _, m := range r.members {
+		if d := m.clock.Wall; d.Abs() > offClock {
+			where := "ahead of"
+			if d < 0 {
+				where = "behind"
+			}
+			r.conf.Warn("worker %s: its clock is %s %s this machine's; the measured times are corrected, but set the clock (NTP): certificates and logs depend on it", m.Name, d.Abs().Round(time.Second), where)
+		}
+	}
+	return nil
+}
+
+func (r *Run) measureClock(ctx context.Context, m *member) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTime)
+	defer cancel()
+	o, err := estimate(ctx, func(ctx context.Context) (now, wall int64, err error) {
+		answer, err := r.request(ctx, m, request{Kind: kindClock})
+		return answer.Now, answer.Wall, err
+	}, clock.Both)
+	if err != nil {
+		return fmt.Errorf("worker %s does not answer: %w", m.Name, err)
+	}
+	now := clock.Now()
+	r.lock(func() {
+		if aged := m.clock.Error + int64(float64(now-m.measured)*drift); m.measured == 0 || o.Error <= aged {
+			m.clock, m.measured = o, now
+		}
+	})
+	return nil
+}
+
+// keepClocks measures the clocks again and again: they drift.
+func (r *Run) keepClocks() {
+	for pause(r.ctx, keepClocksEvery) {
+		r.each(func(m *member) {
+			if r.alive(m) {
+				_ = r.measureClock(r.ctx, m) // an old offset is better than none, and a lost worker is noticed by its silence
+			}
+		})
+	}
+}
+
+func (r *Run) alive(m *member) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return m.lost == ""
+}
+
+// beat gives the workers signs of life.
+func (r *Run) beat() {
+	data := encode(request{Kind: kindBeat, Epoch: r.claim.entry.Epoch})
+	for {
+		_ = r.bus.nc.Publish(runSubject(r.conf.Fleet.Run), data) // the next one comes soon
+		if !pause(r.ctx, beatEvery) {
+			return
+		}
+	}
+}
+
+// watch looks for workers that send nothing any more.
+func (r *Run) watch() {
+	const every = 100 * time.Millisecond
+	last, away := clock.Now(), int64(0) // since when there is no connection
+	for pause(r.ctx, every) {
+		now := clock.Now()
+		if !r.bus.nc.IsConnected() {
+			if away == 0 {
+				away = last
+			}
+			if now-away > int64(DeadMan) { // the workers have stopped
+				r.breakDown(fmt.Errorf("the connection to NATS at %s was lost for %s", r.bus.at, DeadMan))
+				return
+			}
+		} else if away != 0 { // what the workers sent meanwhile is still to come
+			r.lock(func() {
+				for _, m := range r.members {
+					m.seen = max(m.seen, now)
+				}
+			})
+			away = 0
+		}
+		last = now
+		if away == 0 {
+			r.lose(now)
+		}
+	}
+}
+
+// lose marks the workers that have been silent for too long.
+func (r *Run) lose(now int64) {
+	r.mu.Lock()
+	var gone []*member
+	newest := int64(0)
+	for _, m := range r.members {
+		newest = max(newest, m.seen)
+		if m.lost == "" && now-m.seen > int64(silence) {
+			gone = append(gone, m)
+		}
+	}
+	r.mu.Unlock()
+	if now-newest > int64(unacknowledged) && now-newest < int64(2*unacknowledged) && r.bus.nc.IsConnected() {
+		_ = r.bus.nc.ForceReconnect() // all are silent: our own connection may hang
+	}
+	if len(gone) == 0 {
+		return
+	}
+	r.lock(func() {
+		for _, m := range gone {
+			m.lost, m.lostAt = fmt.Sprintf("it sent nothing for %s", time.Duration(now-m.seen).Round(100*time.Millisecond)), clock.Wall(now)
+		}
+	})
+	left := 0
+	for _, m := range r.members {
+		if r.alive(m) {
+			left++
+		}
+	}
+	for _, m := range gone {
+		switch {
+		case left == 0:
+			r.breakDown(fmt.Errorf("all workers are lost; the last was %s: %s", m.Name, m.lost))
+		case r.conf.Fleet.OnLoss == plan.StopOnLoss:
+			r.breakDown(fmt.Errorf("worker %s was lost: %s; --on-worker-loss %s ends the run", m.Name, m.lost, plan.StopOnLoss))
+		default:
+			r.conf.Warn("worker %s was lost: %s; the run goes on without its share", m.Name, m.lost)
+		}
+	}
+	r.judgeFailures()
+}
+
+// breakDown ends the run.
+func (r *Run) breakDown(why error) {
+	r.lock(func() {
+		if r.broken != nil {
+			return
+		}
+		r.broken = why
+		select {
+		case <-r.failed:
+		default:
+			close(r.failed)
+		}
+	})
+}

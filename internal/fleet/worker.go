@@ -1,0 +1,172 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/redline-bench/redline/internal/clock"
+	"github.com/redline-bench/redline/internal/engine"
+	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/result"
+)
+
+// Maker makes a worker's share of the loads of a run. profile.Post is one.
+type Maker interface {
+	// Start begins the share of a level at the time that begin returns once everything is prepared. The load ends with ctx.
+	Start(ctx context.Context, lv result.Level, limit int, seed uint64, begin func(context.Context) (int64, error)) error
+	Engine() *engine.Engine
+	// Standstill is the longest time between two readings of the clock in which this process did not run, in nanoseconds.
+	Standstill(from, to int64) int64
+	Close() error
+}
+
+// Collect receives the records of a Maker.
+type Collect func(r *record.Record, events []record.Event, data []byte)
+
+// Worker waits for runs and makes its share of their loads, one run at a time.
+type Worker struct {
+	Bus   *Bus
+	Hello Hello
+	// Prepare makes the Maker of a job whose input files are in place. hard ends when requests in flight are cut.
+	Prepare func(hard context.Context, job *Job, collect Collect) (Maker, error)
+	// Folder is where input files are kept during a run. Free is the room in it in bytes.
+	Folder string
+	Free   func(folder string) (int64, error)
+	// Say prints a line for the user.
+	Say func(format string, args ...any)
+	// Once ends the worker after its first run.
+	Once bool
+	// Clock reads the monotonic and the wall clock; nil is the clock of the process.
+	Clock func() (now, wall int64)
+
+	mu      sync.Mutex
+	station *station // nil while the worker is free
+	done    chan struct{}
+}
+
+// Run answers coordinators until ctx ends, or until the first run is over with Once.
+func (w *Worker) Run(ctx context.Context) error {
+	if w.Clock == nil {
+		w.Clock = clock.Both
+	}
+	w.done = make(chan struct{}, 1)
+	nc := w.Bus.nc
+	for subject, handle := range map[string]nats.MsgHandler{
+		helloSubject:              func(m *nats.Msg) { w.answerHello(m) },
+		workerSubject(w.Hello.ID): func(m *nats.Msg) { w.answer(ctx, m) },
+	} {
+		sub, err := nc.Subscribe(subject, handle)
+		if err != nil {
+			return fmt.Errorf("listen for coordinators: %w", err)
+		}
+		defer func() { _ = sub.Unsubscribe() }() // the connection is closed soon
+	}
+	if err := nc.Flush(); err != nil {
+		return fmt.Errorf("listen for coordinators: %w", err)
+	}
+	w.Say("worker %s waits for runs at %s", w.Hello.Name, w.Bus.at)
+	for {
+		select {
+		case <-ctx.Done():
+			if s := w.current(); s != nil {
+				s.end("the worker was stopped")
+			}
+			return nil
+		case <-w.done:
+			if w.Once {
+				return nil
+			}
+		}
+	}
+}
+
+func (w *Worker) current() *station {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.station
+}
+
+func (w *Worker) answerHello(m *nats.Msg) {
+	h := w.Hello
+	if s := w.current(); s != nil {
+		h.Run = s.job.Run
+	}
+	_ = m.Respond(encode(h)) // a coordinator that gets no answer asks again
+}
+
+// answer does what the coordinator asks of this worker alone.
+func (w *Worker) answer(ctx context.Context, m *nats.Msg) {
+	var r request
+	if err := json.Unmarshal(m.Data, &r); err != nil {
+		_ = m.Respond(encode(reply{Error: "a message that this version does not understand"}))
+		return
+	}
+	switch r.Kind {
+	case kindClock:
+		now, wall := w.Clock()
+		_ = m.Respond(encode(reply{Now: now, Wall: wall}))
+	case kindJoin:
+		go func() { _ = m.Respond(encode(reply{Error: text(w.join(ctx, r.Job))})) }()
+	default:
+		_ = m.Respond(encode(reply{Error: fmt.Sprintf("this version knows no request %q", r.Kind)}))
+	}
+}
+
+func text(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// join takes the worker into a run.
+func (w *Worker) join(ctx context.Context, job *Job) error {
+	if job == nil || job.Plan == nil {
+		return errors.New("the run has no plan")
+	}
+	if job.Protocol != Protocol {
+		return fmt.Errorf("the plan comes from redline %s (messages of version %d), this worker is redline %s (version %d): use the same version on all machines",
+			job.Version, job.Protocol, w.Hello.Version, Protocol)
+	}
+	w.mu.Lock()
+	if s := w.station; s != nil {
+		w.mu.Unlock()
+		if s.job.Run == job.Run && s.job.Epoch == job.Epoch {
+			return s.joined() // the coordinator asks again: its first request or our answer was lost
+		}
+		if s.job.Run != job.Run || s.job.Epoch > job.Epoch {
+			return fmt.Errorf("it works for run %s", s.job.Run)
+		}
+		s.end("another coordinator has taken the run up")
+		w.mu.Lock()
+	}
+	s := newStation(ctx, w, job)
+	w.station = s
+	w.mu.Unlock()
+	w.Say("run %s: joined as worker %d of %d", job.Run, job.Index+1, job.Of)
+	go s.run()
+	err := s.joined()
+	if err != nil {
+		w.Say("run %s: %v", job.Run, err)
+	}
+	return err
+}
+
+// left makes the worker free again.
+func (w *Worker) left(s *station, why string) {
+	w.mu.Lock()
+	if w.station == s {
+		w.station = nil
+	}
+	w.mu.Unlock()
+	w.Say("run %s: left: %s; %d records were acknowledged", s.job.Run, why, s.out.acknowledged())
+	select {
+	case w.done <- struct{}{}:
+	default:
+	}
+}

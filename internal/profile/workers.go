@@ -1,0 +1,128 @@
+package profile
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/redline-bench/redline/internal/measure"
+	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/segment"
+	"github.com/redline-bench/redline/internal/vitals"
+)
+
+// Reading is what a worker of a fleet has counted until now.
+type Reading struct {
+	Name     string
+	MaxProcs int
+	// Lost is why the worker is no longer part of the run; empty while it is.
+	Lost    string
+	Dropped uint64
+	Stalled time.Duration
+	Vitals  vitals.Reading
+	// The longest pause of the garbage collector, wait for a processor and standstill since the load began.
+	GCPause, SchedDelay, Standstill time.Duration
+	Connections                     int
+	Busiest                         time.Duration // how long the busiest connection has worked
+}
+
+// newParts are the parts of a window that begins at from, one a worker; nil without a fleet.
+func (r *Runner) newParts(from int64) []*measure.Part {
+	if r.Fleet == nil {
+		return nil
+	}
+	parts := make([]*measure.Part, len(r.Fleet.Readings()))
+	for i := range parts {
+		parts[i] = measure.NewPart(r.setup(), from)
+	}
+	return parts
+}
+
+// copyParts copies the parts of a window that goes on.
+func (r *Runner) copyParts(parts []*measure.Part) []*measure.Part {
+	if len(parts) == 0 {
+		return nil
+	}
+	out := r.newParts(parts[0].From())
+	for i := range out {
+		out[i].Merge(parts[i])
+	}
+	return out
+}
+
+// part takes a record into the part of its worker.
+func (r *Runner) part(p *pass, rec *record.Record) {
+	if p.parts != nil {
+		p.parts[r.Fleet.Worker(rec.Slot)].Add(rec)
+	}
+}
+
+// partPending tells the part of a worker that a request is in flight at the end of the window.
+func (r *Runner) partPending(p *pass, slot uint32, sent int64) {
+	if p.parts != nil {
+		p.parts[r.Fleet.Worker(slot)].Pending(sent, p.until)
+	}
+}
+
+// countSends replaces the number of sends since the window began, which workers tell a moment later, by the exact one.
+func (r *Runner) countSends(p *pass) {
+	if p.parts == nil {
+		return
+	}
+	p.sent, p.sentAt, p.sentUntil = 0, p.from, p.until
+	for _, part := range p.parts {
+		p.sent += part.Sent()
+	}
+}
+
+// judgeWorkers adds what each worker did, and replaces the readings of this process, which makes no load, by those of the workers
+// together. It returns the reasons why workers limited the level.
+func (m *levelRun) judgeWorkers(used []*pass, duration time.Duration) []result.Reason {
+	first, last := used[0].readings, used[len(used)-1].readingsTo
+	whole := m.load
+	m.load.CPU, m.load.Busy, m.load.GCPause, m.load.SchedDelay, m.load.Standstill, m.load.Stalled, m.load.MaxProcs = 0, 0, 0, 0, 0, 0, 0
+	m.load.Connections, m.load.ConnectionBusy = 0, 0
+	var reasons []result.Reason
+	m.lv.Workers = nil
+	for i := range last {
+		from, to := &first[i], &last[i]
+		usage := to.Vitals.Since(from.Vitals)
+		l := whole
+		l.Wall, l.CPU, l.Busy, l.MaxProcs = duration, usage.CPU, usage.Busy, to.MaxProcs
+		l.GCPause, l.SchedDelay, l.Standstill, l.Stalled = to.GCPause, to.SchedDelay, to.Standstill, to.Stalled-from.Stalled
+		l.Connections, l.ConnectionBusy, l.Dropped = to.Connections, to.Busiest-from.Busiest, to.Dropped
+		total := measure.NewPart(m.setup(), used[0].from)
+		for _, p := range used {
+			total.Merge(p.parts[i])
+		}
+		m.shareOf(&l, total, i, len(last))
+		w, why := total.Worker(to.Name, l)
+		if w.Lost = to.Lost; w.Lost != "" {
+			why = []result.Reason{{What: "was lost: " + w.Lost + "; its share of the load was not sent", Try: "look at the worker and its machine, then run again"}}
+		}
+		for _, r := range why {
+			r.What = fmt.Sprintf("worker %s: %s", to.Name, r.What)
+			reasons = append(reasons, r)
+		}
+		m.lv.Workers = append(m.lv.Workers, w)
+		m.load.CPU += l.CPU
+		m.load.MaxProcs += l.MaxProcs
+		m.load.Busy = max(m.load.Busy, l.Busy)
+		m.load.GCPause, m.load.SchedDelay = max(m.load.GCPause, l.GCPause), max(m.load.SchedDelay, l.SchedDelay)
+		m.load.Connections += l.Connections
+		m.load.ConnectionBusy = max(m.load.ConnectionBusy, l.ConnectionBusy)
+	}
+	return reasons
+}
+
+// shareOf sets the load that worker i of n was asked for, and what it sent of it.
+func (m *levelRun) shareOf(l *measure.Load, total *measure.Part, i, n int) {
+	part := segment.Segment{Index: i, Of: n}
+	share := m.dealOf(m.lv, part).Rate(1)
+	l.Concurrency, l.Rate, l.Due = part.Share(l.Concurrency), l.Rate*share, l.Due*share
+	if m.finite() { // the whole is judged by its last request; a worker's part has no such time
+		l.Concurrency, l.Rate, l.Due, l.SendRate = 0, 0, 0, 0
+		return
+	}
+	l.SendRate = float64(total.Sent()) / max(1e-9, l.Wall.Seconds())
+}

@@ -1,0 +1,61 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/redline-bench/redline/internal/cleantext"
+	"github.com/redline-bench/redline/internal/result"
+)
+
+// mostWorkers limits how many workers are listed one by one; the result has all of them.
+const mostWorkers = 20
+
+// workers shows what each worker of a fleet did. Of a large fleet it shows those with problems first.
+func workers(p *page, l *result.Level) {
+	if len(l.Workers) == 0 {
+		return
+	}
+	table := [][]string{{"Workers:", "requests", "per sec", "failed", "p50", "p99 usec", "CPU", "send lag p99", ""}}
+	shown := 0
+	for _, troubled := range []bool{true, false} {
+		for i := range l.Workers {
+			w := &l.Workers[i]
+			if bad := w.ClientLimited || w.Lost != ""; bad != troubled || shown == mostWorkers {
+				continue
+			}
+			shown++
+			state := ""
+			switch {
+			case w.Lost != "":
+				state = "lost: " + cleantext.Line(w.Lost)
+			case w.ClientLimited:
+				state = "client-limited"
+			}
+			table = append(table, []string{
+				"  " + cleantext.Line(w.Name), fmt.Sprint(w.Requests), fmt.Sprintf("%.6g", w.InferPerSec), fmt.Sprint(w.Failed), fmt.Sprint(us(w.P50Ns)),
+				fmt.Sprint(us(w.P99Ns)), fmt.Sprintf("%.2f", w.Health.CPUCores), fmt.Sprint(time.Duration(w.Health.LagP99Ns).Round(time.Microsecond)), state,
+			})
+		}
+	}
+	columns(p, table)
+	if rest := len(l.Workers) - shown; rest > 0 {
+		p.linef("  and %d more, in the result of --json", rest)
+	}
+}
+
+// Fleet writes how exactly the workers of a run worked together.
+func Fleet(w io.Writer, f *result.Fleet) {
+	if f == nil {
+		return
+	}
+	lost := 0
+	for _, m := range f.Members {
+		if m.Lost != "" {
+			lost++
+		}
+	}
+	fmt.Fprintf(w, "Fleet: run %s, %d workers (%d lost), started at most %s apart, clocks known to within %s\n", f.Run, len(f.Members), lost,
+		time.Duration(f.StartSkewNs+2*f.ClockErrorNs).Round(time.Microsecond), time.Duration(f.ClockErrorNs).Round(time.Microsecond))
+}

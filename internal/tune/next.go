@@ -1,0 +1,339 @@
+package tune
+
+import (
+	"cmp"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"time"
+)
+
+const (
+	// everything is the number of candidates up to which all are screened, if the budget allows.
+	everything = 32
+	// finalists is how many candidates get a whole search.
+	finalists = 3
+	// refined is how many candidates are refined at most.
+	refined = 8
+	// screenShare and climbShare are the shares of the budget that screening the sample, and its neighbors too, may take.
+	screenShare = 0.4
+	climbShare  = 0.6
+)
+
+// draw chooses the candidates that are screened first: all of a small space, else a sample that has the values of each knob
+// about equally often, in an order that the seed decides. The present candidate comes first.
+func (s *Search) draw() []Point {
+	rng := rand.New(rand.NewPCG(s.conf.Seed, 0x7ea5))
+	n := size(s.conf.Knobs)
+	limit := max(everything, 5*len(s.conf.Knobs))
+	if s.conf.Budget > 0 {
+		limit = min(limit, max(4, int(screenShare*float64(s.conf.Budget)/float64(s.conf.Expect[Screen]))))
+	}
+	var out []Point
+	if n <= limit {
+		out = grid(s.conf.Knobs)
+		rng.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
+	} else {
+		out = spread(s.conf.Knobs, max(4, min(limit, max(10, 4*len(s.conf.Knobs)))), rng)
+	}
+	if s.conf.Present != nil {
+		out = slices.DeleteFunc(out, func(p Point) bool { return slices.Equal(p, s.conf.Present) })
+		out = slices.Insert(out, 0, s.conf.Present)
+	}
+	return out
+}
+
+// grid is every point of the space.
+func grid(knobs []Knob) []Point {
+	out := []Point{{}}
+	for _, k := range knobs {
+		var longer []Point
+		for _, p := range out {
+			for i := range k.Values {
+				longer = append(longer, append(slices.Clone(p), i))
+			}
+		}
+		out = longer
+	}
+	return out
+}
+
+// spread is a Latin hypercube: the values of each knob occur about equally often.
+func spread(knobs []Knob, n int, rng *rand.Rand) []Point {
+	columns := make([][]int, len(knobs))
+	for k := range knobs {
+		values := len(knobs[k].Values)
+		columns[k] = make([]int, n)
+		for i := range n {
+			columns[k][i] = (i*values + rng.IntN(values)) / n % values
+		}
+		rng.Shuffle(n, func(i, j int) { columns[k][i], columns[k][j] = columns[k][j], columns[k][i] })
+	}
+	var out []Point
+	seen := map[string]bool{}
+	for i := range n {
+		p := make(Point, len(knobs))
+		for k := range knobs {
+			p[k] = columns[k][i]
+		}
+		if !seen[key(p)] {
+			seen[key(p)] = true
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// advance chooses the next step, a function of the measurements alone.
+func (s *Search) advance() {
+	if s.reason != "" {
+		s.more = false
+		return
+	}
+	next := []func() (Point, Stage, bool){s.nextSample, s.nextClimb, s.nextRefine, s.nextFind, s.nextStep}
+	for _, f := range next {
+		p, stage, ok := f()
+		if !ok {
+			continue
+		}
+		if !s.affords(stage) {
+			s.reason = "the time of the budget is over"
+			if stage != Find && s.affords(Find) && s.found() < 1 {
+				if p, ok = s.finalist(); ok {
+					s.reason = ""
+					s.choose(p, Find)
+					return
+				}
+			}
+			s.more = false
+			return
+		}
+		s.choose(p, stage)
+		return
+	}
+	s.more = false
+}
+
+// How the first load of a measurement relates to what is known, and how loads go on from there.
+const (
+	firstGrowth = 2    // nothing is known
+	nearBest    = 0.98 // the first load of a candidate, as a share of the highest capacity that holds
+	findGrowth  = 1.2
+)
+
+func (s *Search) choose(p Point, stage Stage) {
+	s.step = Step{Point: p, Stage: stage, Limit: s.left(), Growth: firstGrowth}
+	s.more = true
+	best := s.highest()
+	own := s.byKey[key(p)]
+	switch {
+	case best == 0:
+	case own == nil || own.Score() == 0:
+		s.step.Start, s.step.Beat, s.step.Growth = nearBest*best, nearBest*best, 1+screenResolution
+	case stage == Refine:
+		s.step.Start, s.step.Growth = own.Score(), 1+refineResolution
+		if best > own.Low {
+			s.step.Beat = best
+		}
+	default:
+		s.step.Start, s.step.Growth = own.Score(), findGrowth
+		if f := s.bestFound(); f != nil {
+			s.step.Beat = f.Value * (1 - s.conf.Resolution/2)
+		}
+	}
+}
+
+// highest is the highest capacity that holds.
+func (s *Search) highest() float64 {
+	best := 0.0
+	for _, c := range s.measured {
+		best = max(best, c.held())
+	}
+	return best
+}
+
+// left is the time of the budget that is left; 0 for no limit.
+func (s *Search) left() time.Duration {
+	if s.conf.Budget == 0 {
+		return 0
+	}
+	return max(s.conf.Budget-s.spent, time.Millisecond)
+}
+
+// expect is how long a measurement of a stage takes, by those before.
+func (s *Search) expect(stage Stage) time.Duration {
+	if t := s.times[stage]; t.count > 0 {
+		return t.sum / time.Duration(t.count)
+	}
+	return s.conf.Expect[stage]
+}
+
+// affords tells whether the budget has the time for a measurement of a stage, and then for a whole search of the best.
+func (s *Search) affords(stage Stage) bool {
+	if s.conf.Budget == 0 {
+		return true
+	}
+	need := s.expect(stage)
+	if stage != Find && s.found() == 0 {
+		need += s.expect(Find)
+	}
+	if len(s.measured) == 0 {
+		need = s.expect(stage)
+	}
+	return s.spent+need <= s.conf.Budget
+}
+
+func (s *Search) found() int {
+	n := 0
+	for _, c := range s.measured {
+		if c.Value > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+func (s *Search) bestFound() *Candidate {
+	var best *Candidate
+	for _, c := range s.measured {
+		if c.Value > 0 && (best == nil || c.Value > best.Value) {
+			best = c
+		}
+	}
+	return best
+}
+
+// nextSample is the next candidate of the sample.
+func (s *Search) nextSample() (Point, Stage, bool) {
+	for i, p := range s.sample {
+		if s.byKey[key(p)] != nil {
+			continue
+		}
+		if i > 3 && s.over(screenShare) {
+			break
+		}
+		return p, Screen, true
+	}
+	return nil, 0, false
+}
+
+// over tells whether the screening has had its share of the budget.
+func (s *Search) over(share float64) bool {
+	return s.conf.Budget > 0 && float64(s.spent+s.expect(Screen)) > share*float64(s.conf.Budget)
+}
+
+// nextClimb is the next unmeasured neighbor of the best candidate, before any was searched in whole.
+func (s *Search) nextClimb() (Point, Stage, bool) {
+	if s.found() > 0 || s.over(climbShare) {
+		return nil, 0, false
+	}
+	return s.neighbor(Screen)
+}
+
+// nextStep is the next unmeasured neighbor of the answer.
+func (s *Search) nextStep() (Point, Stage, bool) { return s.neighbor(Refine) }
+
+// neighbor is an unmeasured neighbor of the best candidate: one knob differs by one step or, after these, one knob goes up and
+// another one down.
+func (s *Search) neighbor(stage Stage) (Point, Stage, bool) {
+	best := s.Best()
+	if best == nil {
+		return nil, 0, false
+	}
+	n := len(s.conf.Knobs)
+	for k := range n {
+		for _, d := range [...]int{1, -1} {
+			if p := s.moved(best.Point, k, d, k, 0); p != nil {
+				return p, stage, true
+			}
+		}
+	}
+	for up := range n {
+		for down := range n {
+			if p := s.moved(best.Point, up, 1, down, -1); up != down && p != nil {
+				return p, stage, true
+			}
+		}
+	}
+	return nil, 0, false
+}
+
+// moved is a point with two knobs changed; nil if it is not in the space, or was measured.
+func (s *Search) moved(from Point, k, dk, j, dj int) Point {
+	p := slices.Clone(from)
+	for _, m := range [...][2]int{{k, dk}, {j, dj}} {
+		if p[m[0]] == NotListed {
+			return nil
+		}
+		p[m[0]] += m[1]
+		if p[m[0]] < 0 || p[m[0]] >= len(s.conf.Knobs[m[0]].Values) {
+			return nil
+		}
+	}
+	if s.byKey[key(p)] != nil {
+		return nil
+	}
+	return p
+}
+
+// contenders are the candidates that may be the best, by what is known of them, the best first.
+func (s *Search) contenders() []*Candidate {
+	best := s.highest()
+	var out []*Candidate
+	for _, c := range s.measured {
+		if c.Score() > 0 && (c.High >= best || math.IsInf(c.High, 1) || c.Value == best) {
+			out = append(out, c)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b *Candidate) int { return cmp.Compare(b.Score(), a.Score()) })
+	return out
+}
+
+// nextRefine is the next of the better half of the contenders that was only screened. With few contenders the whole search
+// follows at once.
+func (s *Search) nextRefine() (Point, Stage, bool) {
+	if s.found() > 0 {
+		return nil, 0, false
+	}
+	list := s.contenders()
+	if len(list) <= finalists {
+		return nil, 0, false
+	}
+	for _, c := range list[:min(refined, (len(list)+1)/2)] {
+		if c.Stage == Screen {
+			return c.Point, Refine, true
+		}
+	}
+	return nil, 0, false
+}
+
+// nextFind is the next finalist.
+func (s *Search) nextFind() (Point, Stage, bool) {
+	tried := 0
+	for _, c := range s.measured {
+		if c.Stage == Find {
+			tried++
+		}
+	}
+	if best := s.bestFound(); tried >= finalists && best != nil {
+		// A candidate that held a higher load gets a search, too.
+		for _, c := range s.contenders() {
+			if c.Stage != Find && c.Low > best.Value*(1+s.conf.Resolution/2) {
+				return c.Point, Find, true
+			}
+		}
+		return nil, 0, false
+	}
+	p, ok := s.finalist()
+	return p, Find, ok
+}
+
+// finalist is the best contender that has not had a whole search.
+func (s *Search) finalist() (Point, bool) {
+	for _, c := range s.contenders() {
+		if c.Stage != Find && c.Failed == "" {
+			return c.Point, true
+		}
+	}
+	return nil, false
+}

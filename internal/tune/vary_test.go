@@ -1,0 +1,80 @@
+package tune
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+func TestValues(t *testing.T) {
+	f := func(text string, form Form, want string) {
+		t.Helper()
+		v, err := ParseVary(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		k, err := v.Values(form)
+		if got := strings.Join(k.Values, " "); err != nil || got != want {
+			t.Errorf("%s: %s, %v; want %s", text, got, err, want)
+		}
+	}
+	f("instances=1..4", Whole, "1 2 3 4")
+	f("instances=3", Whole, "3")
+	f("max_batch=1,2,4..64", Whole, "1 2 4 8 16 32 64")
+	f("max_batch=2,4..64", Whole, "2 4 8 16 32 64")
+	f("max_batch=1,10..1000", Whole, "1 10 100 1000")
+	f("max_batch=1,3,5..11", Whole, "1 3 5 7 9 11")
+	f("max_batch=1,3..9", Whole, "1 3 5 7 9")
+	f("max_batch=8,1", Whole, "1 8")
+	f("max_num_seqs=64..512", Word, "64 128 256 512")
+	f("max_num_seqs=64..500", Word, "64 128 256 500")
+	f("queue_delay=0,100us..2ms", Time, "0 100us 200us 400us 800us 1.6ms 2ms")
+	f("queue_delay=100us,off,0", Time, "off 0 100us")
+	f("queue_delay=0,1ms,2ms,3ms..5ms", Time, "0 1ms 2ms 3ms 4ms 5ms")
+	f("shape=INPUT0:16,INPUT0:32", Word, "INPUT0:16 INPUT0:32")
+	f("protocol=http,grpc", Word, "http grpc")
+}
+
+func TestFaultsNameTheColumn(t *testing.T) {
+	f := func(text string, form Form, column int, what string) {
+		t.Helper()
+		v, err := ParseVary(text)
+		if err == nil {
+			_, err = v.Values(form)
+		}
+		fault := &SyntaxError{}
+		if !errors.As(err, &fault) || fault.Column != column || !strings.Contains(fault.What, what) {
+			t.Errorf("%s: %v; want column %d, %s", text, err, column, what)
+		}
+	}
+	f("", Whole, 1, "write a knob")
+	f("=1", Whole, 1, "write a knob")
+	f("instances", Whole, 10, "add values")
+	f("instances=", Whole, 10, "add values")
+	f("instances=1..x", Whole, 14, `"x" is not a whole number`)
+	f("instances=1,,2", Whole, 13, "a value is missing")
+	f("instances=4..1", Whole, 14, "1 is not above 4")
+	f("instances=0..4", Whole, 11, "0 is below 1")
+	f("instances=1,2,1", Whole, 15, "there twice")
+	f("queue_delay=0,100", Time, 15, "needs a unit")
+	f("queue_delay=fast", Time, 13, "not a time")
+	f("queue_delay=off..2ms", Time, 13, "a range needs numbers")
+	f("max_batch=1,3,5..100001", Whole, 15, "more than 1000 values")
+}
+
+func FuzzVary(f *testing.F) {
+	f.Add("instances=1..4")
+	f.Add("queue_delay=0,100us..2ms")
+	f.Fuzz(func(t *testing.T, text string) {
+		v, err := ParseVary(text)
+		if err != nil {
+			return
+		}
+		for _, form := range []Form{Whole, Time, Word} {
+			k, err := v.Values(form)
+			if err == nil && len(k.Values) == 0 {
+				t.Errorf("%q has no value and no fault", text)
+			}
+		}
+	})
+}
