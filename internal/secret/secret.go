@@ -260,7 +260,8 @@ func (s *Set) compile() {
 	m := &matcher{}
 	for _, v := range s.values {
 		within := func(text string) bool { return strings.Contains(text, v.text) }
-		known := slices.ContainsFunc(s.words, within) || !v.sure && (isName(v.text) || slices.ContainsFunc(s.public, within))
+		plain := v.name != "" && isName(v.text) // a word in a header or a query, not the user of an address
+		known := slices.ContainsFunc(s.words, within) || !v.sure && (plain || slices.ContainsFunc(s.public, within))
 		m.patterns = append(m.patterns, v.patterns(known)...)
 	}
 	if m.reduce(); len(m.patterns) > 0 {

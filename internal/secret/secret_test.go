@@ -64,6 +64,7 @@ func TestCollect(t *testing.T) {
 	f(secret.URL, "a:1,http://KEY12345@b", "KEY12345@b a:1", "***@b a:1")
 	f(secret.URL, "http://me:p%40ssw0rd%21@host", "p@ssw0rd! p%40ssw0rd%21", "*** ***")
 	f(secret.URL, "http://host/x?api_key=KEY12345&v=1", "KEY12345 v=1 1", "*** v=*** 1")
+	f(secret.URL, "http://someone:hunter22@host", "http://someone:hunter22@host", "http://***:***@host")
 	f(secret.URL, "http://host/x", "http://host/x", "http://host/x")
 	f(secret.Pair, "api_key:KEY12345", "KEY12345", "***")
 	f(secret.Pair, "temperature:KEY12345", "KEY12345", "KEY12345")
