@@ -235,9 +235,11 @@ func (p *Poller) read(ctx context.Context) (*Page, error) {
 		return nil, fmt.Errorf("%w: get %s: status %s", ErrStatus, p.url, resp.Status)
 	}
 	body := new(strings.Builder)
-	n, err := io.Copy(body, io.LimitReader(resp.Body, p.conf.MaxBody+1))
-	if err != nil {
-		return nil, fmt.Errorf("%w: read %s: %w", ErrConnect, p.url, err)
+	n := resp.ContentLength
+	if n <= p.conf.MaxBody {
+		if n, err = io.Copy(body, io.LimitReader(resp.Body, p.conf.MaxBody+1)); err != nil {
+			return nil, fmt.Errorf("%w: read %s: %w", ErrConnect, p.url, err)
+		}
 	}
 	if n > p.conf.MaxBody { // a part of a page would lack counters
 		return nil, fmt.Errorf("the metrics page at %s has more than %d bytes", p.url, p.conf.MaxBody)
