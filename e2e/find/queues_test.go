@@ -126,8 +126,10 @@ func (l *law) search(t *testing.T, seed uint64) (score, error) {
 	if found.Value < 0.98*l.truth { // needs no check
 		return sc, nil
 	}
-	long, err := run(t, append([]string{"profile", "--async", "--request-distribution", "poisson", "--request-rate-range",
-		fmt.Sprint(found.Value), "-p", strconv.Itoa(int(10 * probe.Milliseconds() / 3)), "-r", "3", "--stability-percentage", "1000"}, traffic...)...)
+	long, err := run(t, append([]string{
+		"profile", "--async", "--request-distribution", "poisson", "--request-rate-range",
+		fmt.Sprint(found.Value), "-p", strconv.Itoa(int(10 * probe.Milliseconds() / 3)), "-r", "3", "--stability-percentage", "1000",
+	}, traffic...)...)
 	if err != nil {
 		return score{}, err
 	}

@@ -40,7 +40,8 @@ type station struct {
 
 func newStation(ctx context.Context, cancel context.CancelCauseFunc, w *Worker, job *Job) *station {
 	return &station{
-		ctx: ctx, cancel: cancel, w: w, job: job, ready: make(chan struct{}), ended: make(chan struct{}), heard: time.Now(), orders: map[uint64]chan string{}}
+		ctx: ctx, cancel: cancel, w: w, job: job, ready: make(chan struct{}), ended: make(chan struct{}), heard: time.Now(), orders: map[uint64]chan string{},
+	}
 }
 
 // leftError is the cause of the end of a station.
