@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/redline-bench/redline/internal/command"
@@ -84,6 +85,11 @@ func (p *Prober) Arguments() []string { return p.opts.table.Arguments() }
 
 // Plan is the target. It is known after Start.
 func (p *Prober) Plan() *plan.Plan { return p.plan }
+
+// Server is the address of the server. embedded: each Start starts a server.
+func (p *Prober) Server() (address string, embedded bool) {
+	return strings.Join(p.opts.urls, ","), p.opts.embedded
+}
 
 // Pauses tells whether conversations pause between their turns, as far as the options say.
 func (p *Prober) Pauses() bool {

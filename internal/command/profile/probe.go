@@ -155,6 +155,11 @@ func (p *Prober) Arguments() []string { return p.args }
 // Plan is the plan that is sent.
 func (p *Prober) Plan() *plan.Plan { return p.Traffic.Plan }
 
+// Server is the address of the server. embedded: each Start starts a server.
+func (p *Prober) Server() (address string, embedded bool) {
+	return p.Traffic.Plan.Target.URL, p.Traffic.Plan.Target.Embedded
+}
+
 // Sample has every number that a rule can be about.
 func (p *Prober) Sample() *gate.Sample {
 	s := sample(p.Traffic.Plan)

@@ -26,6 +26,8 @@ type entry struct {
 	Figures result.TuneCandidate `json:"figures"`
 	// Find, Levels and what describes them are those of a whole search.
 	Run *result.Result `json:"run,omitempty"`
+
+	cut bool // the time of the budget ended it: a search that is resumed measures it again
 }
 
 // journal is a file with every measurement of a search, written as they end, so that --resume does not repeat them.
@@ -34,11 +36,17 @@ type journal struct {
 	known map[string]entry
 }
 
-// openJournal opens the journal of searches with the same server, model, traffic and objectives. resume keeps what it has.
+// openJournal opens the journal of searches with the same server, model and own configuration, traffic, objectives and knobs. --resume
+// keeps what it has.
 func (s *session) openJournal() *journal {
 	about := []string{s.what, s.server, strings.Join(s.opts.slo, "\n"), s.opts.apply, s.traffic()}
 	for _, k := range s.space.knobs {
 		about = append(about, k.Name)
+	}
+	if s.control != nil {
+		for _, m := range s.control.models {
+			about = append(about, m, s.control.own[m].Text())
+		}
 	}
 	j := &journal{path: fileOf(s.IO, "journal", about...), known: map[string]entry{}}
 	if !s.opts.resume {
