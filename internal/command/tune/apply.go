@@ -26,7 +26,7 @@ func (s *session) shell(ctx context.Context, text string, values []string) error
 	ctx, cancel := context.WithTimeout(ctx, s.opts.ready)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "sh", "-c", text)
-	command.Detach(cmd) // a second Ctrl-C must not end the command of --restore
+	command.Detach(cmd)         // a second Ctrl-C must not end the command of --restore
 	cmd.WaitDelay = time.Second // a server that the command leaves running may hold its output
 	out, err := cmd.CombinedOutput()
 	if err == nil || errors.Is(err, exec.ErrWaitDelay) {
