@@ -215,6 +215,19 @@ func TestNoneHolds(t *testing.T) {
 	}
 }
 
+// A candidate that held a load in a short probe, and did not hold a lower one in a long probe, is estimated by the lower one.
+func TestALongProbeCorrectsAShortOne(t *testing.T) {
+	s := New(Config{Knobs: []Knob{knob("instances", 1)}, Present: Point{0}})
+	s.Observe(Measurement{Low: 390, High: 550, Took: time.Second, Probes: 3})
+	if step, more := s.Next(); !more || step.Stage != Find {
+		t.Fatalf("%+v, %v", step, more)
+	}
+	s.Observe(Measurement{High: 384, Took: time.Second, Probes: 1})
+	if got := s.Candidates()[0].Score(); got != 384 {
+		t.Errorf("estimate %g", got)
+	}
+}
+
 func TestEffects(t *testing.T) {
 	s := newServer(1, func(p Point) float64 {
 		if p[1] == NotListed { // the present value

@@ -123,6 +123,8 @@ type Candidate struct {
 	Measurement
 	Took   time.Duration // in all stages
 	Probes int           // in all stages
+
+	earlier float64 // the highest capacity that held in an earlier stage
 }
 
 // Score is the best estimate of the capacity; 0 for a candidate that failed, or of which no load holds.
@@ -134,6 +136,8 @@ func (c *Candidate) Score() float64 {
 		return c.Value
 	case c.Low == 0 && math.IsInf(c.High, 1):
 		return 0
+	case c.Low == 0 && c.earlier > 0: // a longer probe failed where a shorter one held
+		return min(c.earlier, c.High)
 	case c.Low == 0:
 		return c.High / 2
 	case math.IsInf(c.High, 1):
@@ -197,6 +201,7 @@ func (s *Search) Observe(m Measurement) {
 			m.High = c.High
 		}
 	}
+	c.earlier = max(c.earlier, c.Low)
 	c.Measurement = m
 	s.probes += m.Probes
 	if !m.Known {

@@ -216,7 +216,7 @@ func (s *session) best(t *result.Tune) {
 	for i := range t.Candidates {
 		if c := &t.Candidates[i]; c.Present && c != b && c.Inferences > 0 {
 			about := ""
-			if c.Stage != tune.Find.String() {
+			if e := s.entries[strings.Join(s.knobValues(c), "\n")]; e.Value == 0 {
 				about = "about "
 			}
 			fmt.Fprintf(s.Stdout, "  now: %s%s requests/s with %s; the best takes %s%.2f times as much\n", about, number(c.Capacity), s.name(s.knobValues(c)), about, b.Inferences/c.Inferences)
