@@ -39,6 +39,8 @@ type Worker struct {
 	Free   func(folder string) (int64, error)
 	// Say prints a line for the user.
 	Say func(format string, args ...any)
+	// Redact removes the secrets of this process from a text that goes to other machines; nil changes nothing.
+	Redact func(text string) string
 	// Once ends the worker after its first run.
 	Once bool
 	// Clock reads the monotonic and the wall clock; nil is the clock of the process.
@@ -66,7 +68,7 @@ func (w *Worker) Run(ctx context.Context) error {
 		}
 		defer func() { _ = sub.Unsubscribe() }() // the connection is closed soon
 	}
-	wait, settled := context.WithTimeout(ctx, DeadMan)
+	wait, settled := context.WithTimeout(ctx, settleTime)
 	defer settled()
 	if err := w.Bus.settle(wait); err != nil && ctx.Err() == nil {
 		return fmt.Errorf("listen for coordinators: %w", err)
@@ -95,6 +97,7 @@ func (w *Worker) current() *station {
 
 func (w *Worker) answerHello(m *nats.Msg) {
 	h := w.Hello
+	h.TLS = w.Bus.Secure()
 	if s := w.current(); s != nil {
 		h.Run = s.job.Run
 	}
@@ -111,19 +114,35 @@ func (w *Worker) answer(ctx context.Context, m *nats.Msg) {
 	switch r.Kind {
 	case kindClock:
 		now, wall := w.Clock()
-		_ = m.Respond(encode(reply{Now: now, Wall: wall}))
+		_ = m.Respond(encode(reply{Now: now, Wall: wall, Error: w.refusal()}))
 	case kindJoin:
-		go func() { _ = m.Respond(encode(reply{Error: text(w.join(ctx, r.Job))})) }()
+		go func() { _ = m.Respond(encode(reply{Error: w.text(w.join(ctx, r.Job))})) }()
 	default:
 		_ = m.Respond(encode(reply{Error: fmt.Sprintf("this version knows no request %q", r.Kind)}))
 	}
 }
 
-func text(err error) string {
+// text is an error as other machines read it; empty if there is none.
+func (w *Worker) text(err error) string {
 	if err == nil {
 		return ""
 	}
-	return err.Error()
+	return w.redact(err.Error())
+}
+
+func (w *Worker) redact(text string) string {
+	if w.Redact == nil {
+		return text
+	}
+	return w.Redact(text)
+}
+
+// refusal is why NATS does not take the records of this worker; empty while it does.
+func (w *Worker) refusal() string {
+	if s := w.current(); s != nil {
+		return s.out.refusal()
+	}
+	return ""
 }
 
 // join takes the worker into a run.
@@ -135,29 +154,38 @@ func (w *Worker) join(ctx context.Context, job *Job) error {
 		return fmt.Errorf("the plan comes from redline %s (messages of version %d), this worker is redline %s (version %d): use the same version on all machines",
 			job.Version, job.Protocol, w.Hello.Version, Protocol)
 	}
+	for {
+		s, before := w.assign(ctx, job)
+		switch {
+		case s != nil:
+			w.Say("run %s: joined as worker %d of %d", job.Run, job.Index+1, job.Of)
+			go s.run()
+			err := s.joined()
+			if err != nil {
+				w.Say("run %s: %v", job.Run, err)
+			}
+			return err
+		case before == nil:
+			return errors.New("it is being stopped")
+		case before.job.Run == job.Run && before.job.Epoch == job.Epoch:
+			return before.joined() // the coordinator asks again: its first request or our answer was lost
+		case before.job.Run != job.Run || before.job.Epoch > job.Epoch:
+			return fmt.Errorf("it works for run %s", before.job.Run)
+		}
+		before.end("another coordinator has taken the run up")
+	}
+}
+
+// assign makes the station of a job if the worker is free. Otherwise it returns the station that the worker has, or nil if the worker
+// is being stopped.
+func (w *Worker) assign(ctx context.Context, job *Job) (s, before *station) {
 	w.mu.Lock()
-	if s := w.station; s != nil {
-		w.mu.Unlock()
-		if s.job.Run == job.Run && s.job.Epoch == job.Epoch {
-			return s.joined() // the coordinator asks again: its first request or our answer was lost
-		}
-		if s.job.Run != job.Run || s.job.Epoch > job.Epoch {
-			return fmt.Errorf("it works for run %s", s.job.Run)
-		}
-		s.end("another coordinator has taken the run up")
-		w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.station == nil && ctx.Err() == nil {
+		w.station = newStation(ctx, w, job)
+		return w.station, nil
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	s := newStation(ctx, cancel, w, job)
-	w.station = s
-	w.mu.Unlock()
-	w.Say("run %s: joined as worker %d of %d", job.Run, job.Index+1, job.Of)
-	go s.run(ctx)
-	err := s.joined()
-	if err != nil {
-		w.Say("run %s: %v", job.Run, err)
-	}
-	return err
+	return nil, w.station
 }
 
 // left makes the worker free again.

@@ -54,8 +54,9 @@ func Run(p *command.IO, args []string) (int, error) {
 	defer bus.Close()
 	w := fleet.Worker{
 		Bus: bus, Folder: o.folder, Free: free, Once: o.once,
-		Hello: fleet.Hello{ID: strings.ToLower(rand.Text()), Name: o.name, Host: host, Version: p.Version, Protocol: fleet.Protocol, MaxProcs: runtime.GOMAXPROCS(0)},
-		Say:   func(format string, args ...any) { fmt.Fprintln(p.Stderr, cleantext.Line(fmt.Sprintf(format, args...))) },
+		Hello:  fleet.Hello{ID: strings.ToLower(rand.Text()), Name: o.name, Host: host, Version: p.Version, Protocol: fleet.Protocol, MaxProcs: runtime.GOMAXPROCS(0)},
+		Redact: p.Secrets.Redact,
+		Say:    func(format string, args ...any) { fmt.Fprintln(p.Stderr, cleantext.Line(fmt.Sprintf(format, args...))) },
 		Prepare: func(hard context.Context, job *fleet.Job, collect fleet.Collect) (fleet.Maker, error) {
 			return profile.OpenPost(hard, p, job, collect)
 		},
@@ -75,7 +76,7 @@ func Command() option.Command {
 		Intro: `Usage: redline worker [options]
 
 Waits at a NATS server for runs with --workers, and makes its share of their load. It serves one run at a
-time and waits for the next one. Without a sign of life from the coordinator it stops the load after 10
+time and waits for the next one. It stops the load when the coordinator has sent no heartbeat for 10
 seconds. It connects again by itself when NATS was away. docs/fleet.md has more.
 `,
 		Examples: `  redline worker --nats nats://nats.example:4222 --nats-creds worker.creds
