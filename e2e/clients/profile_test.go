@@ -55,6 +55,9 @@ var profiles = []struct {
 	{name: "batch of one", args: "-m custom_zero_1_int32 -u {http} --shape INPUT0:4"},
 	{name: "slow", args: "-m slow_identity -u {http} --shape INPUT0:4 --concurrency-range 4"},
 	{name: "slow with queue delay", args: "-m slow_identity_delay -i grpc -u {grpc} -a --shape INPUT0:4 --concurrency-range 4"},
+	{name: "law of instances", args: "-m law_instances -u {http} --concurrency-range 2"},
+	{name: "law of batches", args: "-m law_batches -i grpc -u {grpc} -a --concurrency-range 4"},
+	{name: "law of crowded instances", args: "-m law_crowded -u {http}"},
 	{name: "flaky", args: "-m flaky -u {http} --shape INPUT0:4 --request-count 4"}, // the tenth would fail
 	{name: "sequence", args: "-m sequence_accumulate -u {http} --sequence-length 4"},
 	{name: "sequence grpc async", args: "-m custom_sequence_int32 --shape INPUT:1 -i grpc -u {grpc} -a --sequence-length 4 --concurrency-range 2"},

@@ -29,8 +29,12 @@ func OpenPost(hard context.Context, r *Runner, collect func(r *record.Record, ev
 	return &Post{r: r, plan: r.Plan, eng: r.eng.(local).Engine}, nil
 }
 
-// Close ends the connections.
-func (p *Post) Close() error { return p.r.close() }
+// Close ends the load and the connections. What is in flight is canceled when hard ends, or after DrainTime.
+func (p *Post) Close() error {
+	p.eng.Stop()
+	p.r.waitForEnds(p.r.hard)
+	return p.r.close()
+}
 
 // Engine is the engine that makes the load.
 func (p *Post) Engine() *engine.Engine { return p.eng }
