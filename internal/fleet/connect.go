@@ -37,19 +37,23 @@ type Bus struct {
 	local bool   // the server is in this process
 }
 
-// Dial connects. With wait it goes on until ctx ends if the server cannot be reached; a refusal always ends it.
-func Dial(ctx context.Context, f *plan.NATS, name string, wait bool) (*Bus, error) {
+// Dial connects. If the server cannot be reached it calls waiting once, with the address, and goes on until ctx ends; with nil it returns
+// the error. A refusal always ends it.
+func Dial(ctx context.Context, f *plan.NATS, name string, waiting func(address string)) (*Bus, error) {
 	options, err := dialOptions(f, name)
 	if err != nil {
 		return nil, err
 	}
 	at := secret.Public(secret.URL, f.URL)
-	for {
+	for first := true; ; first = false {
 		nc, err := nats.Connect(f.URL, options...)
 		if err == nil {
 			return newBus(nc, at, false)
 		}
-		if !wait || refused(err) || !pause(ctx, 2*reconnectWait) {
+		if waiting != nil && first && !refused(err) {
+			waiting(at)
+		}
+		if waiting == nil || refused(err) || !pause(ctx, 2*reconnectWait) {
 			return nil, explainDial(at, err)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/redline-bench/redline/internal/cleantext"
 	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/profile"
@@ -257,6 +258,7 @@ func (r *Run) ask(ctx context.Context) (free, others []Hello, err error) {
 			if json.Unmarshal(m.Data, &h) != nil {
 				continue
 			}
+			h.Name, h.Host, h.Version, h.Run = cleantext.Line(h.Name), cleantext.Line(h.Host), cleantext.Line(h.Version), cleantext.Line(h.Run)
 			if h.Protocol == Protocol && (h.Run == "" || h.Run == r.conf.Fleet.Run) {
 				free = append(free, h)
 			} else {
@@ -391,8 +393,7 @@ func (r *Run) request(ctx context.Context, m *member, q request) (reply, error) 
 		msg, err := r.bus.nc.RequestWithContext(once, workerSubject(m.ID), data)
 		cancel()
 		if err == nil {
-			var answer reply
-			return answer, json.Unmarshal(msg.Data, &answer)
+			return readReply(msg)
 		}
 		if errors.Is(err, nats.ErrMaxPayload) {
 			return reply{}, fmt.Errorf("the plan has %d bytes, and a message of NATS at most %d: use fewer input files, or raise max_payload of nats-server", len(data), r.bus.nc.MaxPayload())
@@ -404,6 +405,14 @@ func (r *Run) request(ctx context.Context, m *member, q request) (reply, error) 
 			return reply{}, err
 		}
 	}
+}
+
+// readReply reads an answer of a worker.
+func readReply(msg *nats.Msg) (reply, error) {
+	var a reply
+	err := json.Unmarshal(msg.Data, &a)
+	a.Error = cleantext.Line(a.Error)
+	return a, err
 }
 
 // Close implements profile.Load: records that come now are of no use. End ends the run.

@@ -50,7 +50,7 @@ const anyPort = "embedded://127.0.0.1:0"
 
 func dial(t *testing.T, n plan.NATS) *fleet.Bus {
 	t.Helper()
-	bus, err := fleet.Dial(t.Context(), &n, "test", false)
+	bus, err := fleet.Dial(t.Context(), &n, "test", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +105,7 @@ func (c *crew) prepare(hard context.Context, job *fleet.Job, collect fleet.Colle
 // start starts a worker and returns what stops it.
 func (c *crew) start(t *testing.T, n plan.NATS, name string, edit func(*fleet.Worker)) (stop func()) {
 	t.Helper()
-	bus, err := fleet.Dial(t.Context(), &n, name, false)
+	bus, err := fleet.Dial(t.Context(), &n, name, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -348,6 +348,40 @@ func TestRefusals(t *testing.T) {
 	stop()
 }
 
+// Ctrl-C while a worker prepares: the worker stops preparing and is free, and so is the name of the run.
+func TestAnInterruptWhileAWorkerPrepares(t *testing.T) {
+	t.Parallel()
+	h := startHub(t, anyPort, nil)
+	c := &crew{}
+	ctx, interrupt := context.WithCancel(t.Context())
+	var first sync.Once
+	c.start(t, h.NATS(), "a", func(w *fleet.Worker) {
+		w.Prepare = func(hard context.Context, job *fleet.Job, collect fleet.Collect) (fleet.Maker, error) {
+			waited := false
+			first.Do(func() {
+				waited = true
+				interrupt()
+				<-hard.Done()
+			})
+			if waited {
+				return nil, hard.Err()
+			}
+			return c.prepare(hard, job, collect)
+		}
+	})
+	bus := dial(t, h.NATS())
+	run, err := fleet.Gather(ctx, bus, config(c, "night", "1", testPlan(nil)))
+	if !errors.Is(err, profile.ErrInterrupted) {
+		t.Fatal(err)
+	}
+	run.End(t.Context())
+	run, err = fleet.Gather(t.Context(), bus, config(c, "night", "1", testPlan(nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	run.End(t.Context())
+}
+
 // A name that a dead coordinator left can be taken up; the levels that were over are there, and so are the records of the last one.
 func TestTakingUp(t *testing.T) {
 	t.Parallel()
@@ -405,7 +439,7 @@ func TestSecretsStayOutOfJetStream(t *testing.T) {
 	n.Cert, n.Key, n.CA = "", "", ca
 	bad := n
 	bad.URL = strings.Replace(bad.URL, "u:pass@", "u:wrong@", 1)
-	if _, err := fleet.Dial(t.Context(), &bad, "test", true); err == nil || !strings.Contains(err.Error(), "refuses these credentials") || strings.Contains(err.Error(), "wrong") {
+	if _, err := fleet.Dial(t.Context(), &bad, "test", func(string) {}); err == nil || !strings.Contains(err.Error(), "refuses these credentials") || strings.Contains(err.Error(), "wrong") {
 		t.Errorf("wrong credentials: %v", err)
 	}
 	c := &crew{}
@@ -414,7 +448,13 @@ func TestSecretsStayOutOfJetStream(t *testing.T) {
 		p.Measure.RequestCount = 20
 		p.Target.Headers = []plan.Header{{Name: "Authorization", Value: "Bearer hush-hush"}, {Name: "X-Key", Value: "${env:TOKEN}"}}
 	})
-	run, err := fleet.Gather(t.Context(), dial(t, n), config(c, "tls", "1", p))
+	own := h.NATS()
+	bus, err := fleet.DialLocal(h, &own, "test") // its certificate need not be for this connection
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(bus.Close)
+	run, err := fleet.Gather(t.Context(), bus, config(c, "tls", "1", p))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -514,8 +554,12 @@ func TestTheEmbeddedServerWantsAuthentication(t *testing.T) {
 	if !strings.HasPrefix(n.URL, "nats://u:p@127.0.0.1:") {
 		t.Errorf("address %s", n.URL)
 	}
+	_, port, _ := strings.Cut(n.URL, "127.0.0.1:")
+	if _, err := hub.Start(plan.NATS{URL: "embedded://u:p@0.0.0.0:" + port}, t.TempDir()); err == nil || !strings.Contains(err.Error(), "cannot listen on 0.0.0.0:"+port) {
+		t.Errorf("a port in use: %v", err)
+	}
 	n.URL = strings.Replace(n.URL, "u:p@", "", 1)
-	if _, err := fleet.Dial(t.Context(), &n, "test", false); err == nil || !strings.Contains(err.Error(), "refuses these credentials") {
+	if _, err := fleet.Dial(t.Context(), &n, "test", nil); err == nil || !strings.Contains(err.Error(), "refuses these credentials") {
 		t.Errorf("without credentials: %v", err)
 	}
 }

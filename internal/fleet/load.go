@@ -2,7 +2,6 @@ package fleet
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -52,8 +51,7 @@ func (r *Run) broadcast(ctx context.Context, q request) ([]*reply, error) {
 		}
 		select {
 		case m := <-messages:
-			var a reply
-			if json.Unmarshal(m.Data, &a) == nil && a.Index >= 0 && a.Index < len(answers) {
+			if a, err := readReply(m); err == nil && a.Index >= 0 && a.Index < len(answers) {
 				answers[a.Index] = &a
 				r.heard(r.members[a.Index])
 			}

@@ -227,6 +227,9 @@ func (s *station) do(r *request) error {
 
 // order prepares a load. It returns when only the time to begin is missing.
 func (s *station) order(r *request) error {
+	if r.Level == nil {
+		return errors.New("the request has no level")
+	}
 	eng := s.maker.Engine()
 	if r.Restart {
 		eng.Restart()

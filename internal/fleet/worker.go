@@ -147,8 +147,8 @@ func (w *Worker) refusal() string {
 
 // join takes the worker into a run.
 func (w *Worker) join(ctx context.Context, job *Job) error {
-	if job == nil || job.Plan == nil {
-		return errors.New("the run has no plan")
+	if job == nil || job.Plan == nil || job.Index < 0 || job.Index >= job.Of || job.Interval <= 0 {
+		return errors.New("the request to join has no plan, or no share of it")
 	}
 	if job.Protocol != Protocol {
 		return fmt.Errorf("the plan comes from redline %s (messages of version %d), this worker is redline %s (version %d): use the same version on all machines",

@@ -44,7 +44,7 @@ func (p *Prober) Run(ctx context.Context, lv result.Level, drain time.Duration, 
 	m.failed = p.r.eng.Failures()
 	p.r.eng.Sync(func() { p.r.collect = m.add })
 	m.began = clock.Now()
-	m.reset()
+	m.reset(m.began)
 	err := m.start(ctx, &lv, 0)
 	if err == nil {
 		err = m.look(ctx, first, watch)
@@ -92,11 +92,14 @@ type probe struct {
 	}
 }
 
-// reset begins the measured time anew.
-func (m *probe) reset() {
+// reset begins the measured time anew, now. On a fleet it begins at the given time, which is that of the horizon.
+func (m *probe) reset(at int64) {
 	m.eng.Sync(func() {
 		m.from = pass{}
 		m.readFrom(&m.from)
+		if m.Fleet != nil {
+			m.from.from, m.from.sentAt, m.from.parts = at, at, m.newParts(at)
+		}
 		m.win, m.series, m.time = measure.NewWindow(m.setup), measure.NewSeries(m.setup), measure.NewTimeline(m.setup, m.from.from)
 		m.win.Begin(m.from.from)
 	})
@@ -148,13 +151,14 @@ func (m *probe) look(ctx context.Context, next measure.Look, watch measure.Watch
 	settled := next.Settle == 0
 	for {
 		at := m.began + int64(next.At)
-		m.lookUntil(at)
 		if !settled && at > settle {
+			m.lookUntil(settle)
 			if m.await(ctx, settle) {
-				m.reset()
+				m.reset(settle)
 				settled = true
 			}
 		}
+		m.lookUntil(at)
 		answers := m.await(ctx, at)
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -172,7 +176,7 @@ func (m *probe) look(ctx context.Context, next measure.Look, watch measure.Watch
 			return errors.New(s.Down)
 		}
 		if next.Anew {
-			m.reset()
+			m.reset(now)
 		}
 	}
 }

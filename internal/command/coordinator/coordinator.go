@@ -30,7 +30,7 @@ func Open(ctx context.Context, p *command.IO, n plan.NATS) (*Bus, error) {
 	if hub.Wanted(n.URL) {
 		err = b.start(p, n)
 	} else {
-		b.Bus, err = fleet.Dial(ctx, &n, "coordinator", false)
+		b.Bus, err = fleet.Dial(ctx, &n, "coordinator", nil)
 	}
 	if err != nil {
 		b.Close()
