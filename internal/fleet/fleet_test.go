@@ -38,7 +38,7 @@ func startHub(t *testing.T, address string, edit func(*plan.NATS)) *hub.Hub {
 	if edit != nil {
 		edit(&n)
 	}
-	h, err := hub.Start(n, t.TempDir())
+	h, err := hub.Start(t.Context(), n, t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -430,7 +430,7 @@ func TestSecretsStayOutOfJetStream(t *testing.T) {
 	cert, key, ca := certificates(t, dir)
 	store := t.TempDir()
 	hubNATS := plan.NATS{URL: "embedded://u:pass@127.0.0.1:0", Cert: cert, Key: key}
-	h, err := hub.Start(hubNATS, store)
+	h, err := hub.Start(t.Context(), hubNATS, store)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -472,7 +472,7 @@ func TestSecretsStayOutOfJetStream(t *testing.T) {
 func TestSecretsInErrorsStayOnTheWorker(t *testing.T) {
 	t.Parallel()
 	store := t.TempDir()
-	h, err := hub.Start(plan.NATS{URL: anyPort}, store)
+	h, err := hub.Start(t.Context(), plan.NATS{URL: anyPort}, store)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -542,7 +542,7 @@ func certificates(t *testing.T, dir string) (cert, key, ca string) {
 func TestTheEmbeddedServerWantsAuthentication(t *testing.T) {
 	t.Parallel()
 	for _, address := range []string{"embedded://0.0.0.0:0", "embedded://[::]:0", "embedded://192.0.2.1:4222"} {
-		if h, err := hub.Start(plan.NATS{URL: address}, t.TempDir()); err == nil || !strings.Contains(err.Error(), "workers must authenticate") {
+		if h, err := hub.Start(t.Context(), plan.NATS{URL: address}, t.TempDir()); err == nil || !strings.Contains(err.Error(), "workers must authenticate") {
 			t.Errorf("%s: %v", address, err)
 			if h != nil {
 				h.Stop()
@@ -555,7 +555,7 @@ func TestTheEmbeddedServerWantsAuthentication(t *testing.T) {
 		t.Errorf("address %s", n.URL)
 	}
 	_, port, _ := strings.Cut(n.URL, "127.0.0.1:")
-	if _, err := hub.Start(plan.NATS{URL: "embedded://u:p@0.0.0.0:" + port}, t.TempDir()); err == nil || !strings.Contains(err.Error(), "cannot listen on 0.0.0.0:"+port) {
+	if _, err := hub.Start(t.Context(), plan.NATS{URL: "embedded://u:p@0.0.0.0:" + port}, t.TempDir()); err == nil || !strings.Contains(err.Error(), "cannot listen on 0.0.0.0:"+port) {
 		t.Errorf("a port in use: %v", err)
 	}
 	n.URL = strings.Replace(n.URL, "u:p@", "", 1)

@@ -141,7 +141,8 @@ func TestGroupsOfFailuresAreBounded(t *testing.T) {
 
 // A broadcast is done once, and not at all after a later one.
 func TestABroadcastIsDoneOnce(t *testing.T) {
-	s := newStation(t.Context(), &Worker{Redact: func(text string) string { return strings.ReplaceAll(text, "hush", "***") }}, &Job{})
+	ctx, cancel := context.WithCancelCause(t.Context())
+	s := newStation(ctx, cancel, &Worker{Redact: func(text string) string { return strings.ReplaceAll(text, "hush", "***") }}, &Job{})
 	s.maker = noMaker{}
 	f := func(number uint64, kind, want string) {
 		t.Helper()
@@ -185,7 +186,8 @@ func TestOffsetIsWithinItsError(t *testing.T) {
 // A worker loads the server for ten seconds after the last heartbeat of its coordinator, and not longer.
 func TestAWorkerLeavesWithoutHeartbeats(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStation(t.Context(), &Worker{}, &Job{Epoch: 1})
+		ctx, cancel := context.WithCancelCause(t.Context())
+		s := newStation(ctx, cancel, &Worker{}, &Job{Epoch: 1})
 		go s.watchCoordinator()
 		for range 5 {
 			time.Sleep(CoordinatorTimeout - time.Millisecond)

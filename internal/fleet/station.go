@@ -45,10 +45,8 @@ type broadcast struct {
 	result string        // an error, or empty
 }
 
-// newStation makes a station. It ends by its own end alone, so that the cause of its end is known.
-func newStation(ctx context.Context, w *Worker, job *Job) *station {
-	s := &station{w: w, job: job, ready: make(chan struct{}), ended: make(chan struct{}), heard: time.Now()}
-	s.ctx, s.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+func newStation(ctx context.Context, cancel context.CancelCauseFunc, w *Worker, job *Job) *station {
+	s := &station{ctx: ctx, cancel: cancel, w: w, job: job, ready: make(chan struct{}), ended: make(chan struct{}), heard: time.Now()}
 	s.out = newSender(s)
 	return s
 }
@@ -73,10 +71,9 @@ func (s *station) joined() error {
 	return s.err
 }
 
-// run joins the run and serves it until the worker leaves it.
-func (s *station) run() {
+// run joins the run and serves it until the worker leaves it. ctx is that of the station.
+func (s *station) run(ctx context.Context) {
 	defer close(s.ended)
-	ctx := s.ctx
 	hard, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
 	defer func() { s.w.left(s, context.Cause(s.ctx).Error()) }()
@@ -111,7 +108,7 @@ func (s *station) run() {
 	s.stopLoad()
 	cut()
 	_ = s.maker.Close() // what was in flight is canceled; the run is over for this worker
-	if context.Cause(ctx) != errRunOver {
+	if !errors.Is(context.Cause(ctx), errRunOver) {
 		s.out.finish()
 	}
 }

@@ -154,38 +154,45 @@ func (w *Worker) join(ctx context.Context, job *Job) error {
 		return fmt.Errorf("the plan comes from redline %s (messages of version %d), this worker is redline %s (version %d): use the same version on all machines",
 			job.Version, job.Protocol, w.Hello.Version, Protocol)
 	}
+	run, cancel := context.WithCancelCause(context.WithoutCancel(ctx)) // it ends by the station's own end, so that its cause is known
+	s := newStation(run, cancel, w, job)
 	for {
-		s, before := w.assign(ctx, job)
+		before, assigned := w.assign(ctx, s)
+		if assigned {
+			break
+		}
+		if before != nil && before.job.Run == job.Run && before.job.Epoch < job.Epoch {
+			before.end("another coordinator has taken the run up")
+			continue
+		}
+		cancel(nil)
 		switch {
-		case s != nil:
-			w.Say("run %s: joined as worker %d of %d", job.Run, job.Index+1, job.Of)
-			go s.run()
-			err := s.joined()
-			if err != nil {
-				w.Say("run %s: %v", job.Run, err)
-			}
-			return err
 		case before == nil:
 			return errors.New("it is being stopped")
 		case before.job.Run == job.Run && before.job.Epoch == job.Epoch:
 			return before.joined() // the coordinator asks again: its first request or our answer was lost
-		case before.job.Run != job.Run || before.job.Epoch > job.Epoch:
-			return fmt.Errorf("it works for run %s", before.job.Run)
 		}
-		before.end("another coordinator has taken the run up")
+		return fmt.Errorf("it works for run %s", before.job.Run)
 	}
+	w.Say("run %s: joined as worker %d of %d", job.Run, job.Index+1, job.Of)
+	go s.run(run)
+	err := s.joined()
+	if err != nil {
+		w.Say("run %s: %v", job.Run, err)
+	}
+	return err
 }
 
-// assign makes the station of a job if the worker is free. Otherwise it returns the station that the worker has, or nil if the worker
-// is being stopped.
-func (w *Worker) assign(ctx context.Context, job *Job) (s, before *station) {
+// assign gives the worker a station if it is free. Otherwise it returns the station that the worker has, or nil if the worker is being
+// stopped.
+func (w *Worker) assign(ctx context.Context, s *station) (before *station, assigned bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.station == nil && ctx.Err() == nil {
-		w.station = newStation(ctx, w, job)
-		return w.station, nil
+		w.station = s
+		return nil, true
 	}
-	return nil, w.station
+	return w.station, false
 }
 
 // left makes the worker free again.

@@ -28,7 +28,7 @@ func Open(ctx context.Context, p *command.IO, n plan.NATS) (*Bus, error) {
 	b := &Bus{}
 	var err error
 	if hub.Wanted(n.URL) {
-		err = b.start(p, n)
+		err = b.start(ctx, p, n)
 	} else {
 		b.Bus, err = fleet.Dial(ctx, &n, "coordinator", nil)
 	}
@@ -40,12 +40,12 @@ func Open(ctx context.Context, p *command.IO, n plan.NATS) (*Bus, error) {
 }
 
 // start starts a server in this process and connects to it.
-func (b *Bus) start(p *command.IO, n plan.NATS) error {
+func (b *Bus) start(ctx context.Context, p *command.IO, n plan.NATS) error {
 	folder, err := folder(p, hub.Port(n.URL))
 	if err != nil {
 		return err
 	}
-	if b.hub, err = hub.Start(n, folder); err != nil {
+	if b.hub, err = hub.Start(ctx, n, folder); err != nil {
 		return err
 	}
 	n = b.hub.NATS()

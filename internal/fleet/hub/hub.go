@@ -46,12 +46,12 @@ type Hub struct {
 
 // Start starts the server. The address is "embedded", which listens on the loopback address and the usual port of NATS, or
 // "embedded://USER:PASSWORD@HOST:PORT". The files that JetStream needs are in folder; they outlive this process.
-func Start(n plan.NATS, folder string) (*Hub, error) {
+func Start(ctx context.Context, n plan.NATS, folder string) (*Hub, error) {
 	o, err := options(&n, folder)
 	if err != nil {
 		return nil, err
 	}
-	if err := free(o); err != nil {
+	if err := free(ctx, o); err != nil {
 		return nil, err
 	}
 	s, err := server.NewServer(o)
@@ -72,12 +72,12 @@ func Start(n plan.NATS, folder string) (*Hub, error) {
 }
 
 // free tells whether the server can listen on its port. The server itself would try for as long as startTime.
-func free(o *server.Options) error {
+func free(ctx context.Context, o *server.Options) error {
 	if o.Port == server.RANDOM_PORT {
 		return nil
 	}
 	address := net.JoinHostPort(o.Host, strconv.Itoa(o.Port))
-	ln, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", address)
+	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {
 		return fmt.Errorf("the embedded NATS server cannot listen on %s: %w; use the server that has the port (--nats nats://%s), or another port (--nats embedded://HOST:PORT)", address, err, address)
 	}
