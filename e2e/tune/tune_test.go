@@ -66,14 +66,20 @@ func (c *client) notes() []string {
 }
 
 // quick are options of a search that does not measure for long. Arrivals with constant gaps make laws sharp.
-var quick = []string{"--request-distribution", "constant", "--probe", "200ms", "--confirm", "500ms"}
+var quick = []string{"--request-distribution", "constant", "--probe", "100ms", "--confirm", "300ms", "--resolution", "10"}
 
 func with(args ...string) []string { return append(args, quick...) }
 
 // config is the configuration that a server says a model has.
 func config(t *testing.T, address, model string) string {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+"/v2/models/"+model+"/config", http.NoBody)
+	return ask(t, http.MethodGet, "http://"+address+"/v2/models/"+model+"/config", "")
+}
+
+// ask sends a request to a server and returns the body of the response.
+func ask(t *testing.T, method, url, body string) string {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,6 +91,9 @@ func config(t *testing.T, address, model string) string {
 	text, err := io.ReadAll(resp.Body)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if resp.StatusCode != http.StatusOK {
+		t.Fatalf("%s: %s\n%s", url, resp.Status, text)
 	}
 	return string(text)
 }
@@ -141,18 +150,18 @@ func TestTimedFindsTheBest(t *testing.T) {
 	f("law_batches", "avg<80ms", "max_batch=2,8,32", "max_batch", 8)
 }
 
-// change starts a search and returns when the server has another configuration than its own.
+// change starts a search and returns when the server has another number of instances than 1. No load holds the objective, so that the
+// search soon comes to the second candidate.
 func (c *client) change(s *binary.Server, model string, args ...string) (*exec.Cmd, *binary.Buffer) {
 	c.t.Helper()
-	own := config(c.t, s.HTTP, model)
-	cmd := c.command(context.Background(), append([]string{"-m", model, "-u", s.HTTP, "--slo", "avg<200ms", "--confirm", "1m"}, args...)...)
+	cmd := c.command(context.Background(), append([]string{"-m", model, "-u", s.HTTP, "--slo", "avg<1us", "--probe", "100ms", "--vary", "instances=2..9"}, args...)...)
 	out := &binary.Buffer{}
 	cmd.Stdout, cmd.Stderr = out, out
 	if err := cmd.Start(); err != nil {
 		c.t.Fatal(err)
 	}
 	c.t.Cleanup(func() { _ = cmd.Process.Kill() })
-	eventually(c.t, "candidate at the server", func() bool { return config(c.t, s.HTTP, model) != own })
+	eventually(c.t, "candidate at the server", func() bool { return !strings.Contains(config(c.t, s.HTTP, model), `"count":1`) })
 	return cmd, out
 }
 
@@ -161,7 +170,7 @@ func TestRestoresAfterAnInterrupt(t *testing.T) {
 	t.Parallel()
 	s, c := start(t, "--load-model", "law_instances"), newClient(t)
 	own := config(t, s.HTTP, "law_instances")
-	cmd, out := c.change(s, "law_instances", "--vary", "instances=2..4", "--probe", "200ms")
+	cmd, out := c.change(s, "law_instances")
 	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
 		t.Fatal(err)
 	}
@@ -187,45 +196,119 @@ func TestTheNextSearchRestoresAfterAKill(t *testing.T) {
 	s, c := start(t, "--load-model", "law_instances"), newClient(t)
 	load(t, s.HTTP, "law_instances", `{"max_batch_size":2}`)
 	own := config(t, s.HTTP, "law_instances")
-	cmd, _ := c.change(s, "law_instances", "--vary", "instances=2..4", "--probe", "200ms")
+	cmd, _ := c.change(s, "law_instances")
+	kill(t, cmd)
+	if len(c.notes()) != 1 || config(t, s.HTTP, "law_instances") == own {
+		t.Fatalf("notes %v, configuration %s", c.notes(), config(t, s.HTTP, "law_instances"))
+	}
+	c.restored(s, own)
+}
+
+func kill(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait()
-	if len(c.notes()) != 1 || config(t, s.HTTP, "law_instances") == own {
-		t.Fatalf("notes %v, configuration %s", c.notes(), config(t, s.HTTP, "law_instances"))
+}
+
+// restored runs a search that ends before its first candidate, and checks that the server has a configuration after it.
+func (c *client) restored(s *binary.Server, want string) string {
+	c.t.Helper()
+	out, err := c.command(c.t.Context(), "-m", "law_instances", "-u", s.HTTP, "--slo", "avg<1us", "--vary", "other.instances=2").CombinedOutput()
+	if err == nil || !strings.Contains(string(out), `"other" is not the model`) {
+		c.t.Errorf("%v\n%s", err, out)
 	}
-	// Nothing is measured: the objective is about a number that the server cannot reach.
-	res, err := c.run("-m", "law_instances", "-u", s.HTTP, "--slo", "avg<1us", "--vary", "instances=2", "--probe", "200ms", "--confirm", "1s")
-	if res == nil || err == nil {
-		t.Fatalf("%v, %v", res, err)
+	if now := config(c.t, s.HTTP, "law_instances"); now != want {
+		c.t.Errorf("the server has\n%s\nnot\n%s", now, want)
 	}
+	if n := c.notes(); len(n) > 0 {
+		c.t.Errorf("notes are left: %v", n)
+	}
+	return string(out)
+}
+
+// A note of another server at the same address, or of one whose repository was changed meanwhile, does not change that server.
+func TestANoteOfAnotherServer(t *testing.T) {
+	t.Parallel()
+	s, c := start(t, "--load-model", "law_instances"), newClient(t)
+	cmd, _ := c.change(s, "law_instances")
+	kill(t, cmd)
+	notes := c.notes()
+	if len(notes) != 1 {
+		t.Fatalf("notes %v", notes)
+	}
+	text, err := os.ReadFile(notes[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = []byte(strings.ReplaceAll(string(text), `"max_batch_size":4`, `"max_batch_size":3`)) // the other server had another limit
+	if err := os.WriteFile(notes[0], text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	load(t, s.HTTP, "law_instances", "")
+	out := c.restored(s, config(t, s.HTTP, "law_instances"))
+	if !strings.Contains(out, "is not the one from before the search") {
+		t.Errorf("the output:\n%s", out)
+	}
+}
+
+// A second search on the server is refused while the first one runs, and does not disturb it.
+func TestTwoSearchesOnOneServer(t *testing.T) {
+	t.Parallel()
+	s, c := start(t, "--load-model", "law_instances"), newClient(t)
+	own := config(t, s.HTTP, "law_instances")
+	cmd, _ := c.change(s, "law_instances")
+	out, _ := c.command(t.Context(), "-m", "law_instances", "-u", s.HTTP, "--slo", "avg<1us").CombinedOutput()
+	if want := fmt.Sprintf("redline tune: process %d of this machine already tunes the server", cmd.Process.Pid); !strings.HasPrefix(string(out), want) {
+		t.Errorf("the output:\n%s", out)
+	}
+	if len(c.notes()) != 1 {
+		t.Errorf("notes %v", c.notes())
+	}
+	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
 	if now := config(t, s.HTTP, "law_instances"); now != own {
-		t.Errorf("the server has\n%s\nand had\n%s", now, own)
+		t.Errorf("the server has %s", now)
+	}
+}
+
+// Models that were not loaded, and the steps of an ensemble that was not, are unloaded at the end, also if nothing was searched.
+func TestUnloadsWhatWasNotLoaded(t *testing.T) {
+	t.Parallel()
+	s, c := start(t, "--load-model", "law_instances"), newClient(t)
+	before := ready(t, s.HTTP)
+	out, err := c.command(t.Context(), "-m", "ensemble_chain", "-u", s.HTTP, "--slo", "avg<1us", "--vary", "other.instances=2").CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "is not a step of the ensemble") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if now := ready(t, s.HTTP); now != before || !strings.Contains(now, "law_instances") {
+		t.Errorf("loaded are\n%s\nand were\n%s", now, before)
 	}
 	if n := c.notes(); len(n) > 0 {
 		t.Errorf("notes are left: %v", n)
 	}
 }
 
+// ready is the list of the models that are loaded.
+func ready(t *testing.T, address string) string {
+	t.Helper()
+	return ask(t, http.MethodPost, "http://"+address+"/v2/repository/index", `{"ready":true}`)
+}
+
+// load loads a model with a configuration; without one, with that of the repository.
 func load(t *testing.T, address, model, config string) {
 	t.Helper()
-	body, err := json.Marshal(map[string]any{"parameters": map[string]string{"config": config}})
-	if err != nil {
-		t.Fatal(err)
+	body := []byte("{}")
+	if config != "" {
+		var err error
+		if body, err = json.Marshal(map[string]any{"parameters": map[string]string{"config": config}}); err != nil {
+			t.Fatal(err)
+		}
 	}
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+address+"/v2/repository/models/"+model+"/load", strings.NewReader(string(body)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		t.Fatal(resp.Status)
-	}
+	ask(t, http.MethodPost, "http://"+address+"/v2/repository/models/"+model+"/load", string(body))
 }
 
 // A candidate that does not load is a result with its reason, and the search goes on. The server is restored.
@@ -264,13 +347,13 @@ parameters [ { key: "execute_delay_ms" value: { string_value: "50" } }, { key: "
 func TestAServerThatDies(t *testing.T) {
 	t.Parallel()
 	s, c := start(t, "--load-model", "law_instances"), newClient(t)
-	cmd, out := c.change(s, "law_instances", "--vary", "instances=2..4", "--probe", "200ms", "--ready-timeout", "1s")
+	cmd, out := c.change(s, "law_instances", "--ready-timeout", "1s")
 	s.Stop()
 	_ = cmd.Wait()
 	if code := cmd.ProcessState.ExitCode(); code != 99 || len(c.notes()) != 1 {
 		t.Errorf("exit code %d, notes %v\n%s", code, c.notes(), out)
 	}
-	if !strings.Contains(out.String(), "the next 'redline tune' for this server restores it") {
+	if !strings.Contains(out.String(), "the next 'redline tune' with -u "+s.HTTP+" restores it") {
 		t.Errorf("the output:\n%s", out)
 	}
 }

@@ -2,6 +2,12 @@
 
 package command
 
-import "syscall"
+import (
+	"os/exec"
+	"syscall"
+)
+
+// Detach does nothing on this system.
+func Detach(*exec.Cmd) {}
 
 func detached() *syscall.SysProcAttr { return nil }

@@ -181,7 +181,7 @@ func CheckObjective(r *gate.Rule) error {
 	case r.Op == "==" || r.Op == "!=":
 		return fmt.Errorf("the objective %q: use <, <=, > or >=", r.Text)
 	case r.At != 0:
-		return fmt.Errorf("the objective %q: remove @ and the load after it, because find chooses the loads", r.Text)
+		return fmt.Errorf("the objective %q: remove @ and the load after it, because the search chooses the loads", r.Text)
 	}
 	return nil
 }

@@ -115,6 +115,7 @@ func (p *Poller) Start(ctx context.Context) error {
 	p.mu.Unlock()
 	begun := time.Now()
 	if err := p.poll(ctx); err != nil {
+		p.client.CloseIdleConnections()
 		return err
 	}
 	ctx, p.cancel = context.WithCancel(ctx)

@@ -219,7 +219,7 @@ func (s *Search) Candidates() []*Candidate { return s.measured }
 // Reason says why the search ended before all was measured that it would have measured; empty where it did not.
 func (s *Search) Reason() string { return s.reason }
 
-// Probes is the number of loads that were sent. Spent is the time of all measurements.
+// Probes is the number of loads that were sent.
 func (s *Search) Probes() int { return s.probes }
 
 // Spent is the time of all measurements.

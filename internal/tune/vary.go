@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/redline-bench/redline/internal/unit"
 )
@@ -43,9 +44,10 @@ func (e *SyntaxError) Error() string {
 
 // Vary is a knob as --vary gives it, before its values are read: the form of the values depends on the name.
 type Vary struct {
-	Name string
-	text string
-	at   int // where the values start
+	Name    string
+	text    string
+	at      int            // where the values start
+	columns map[string]int // where each value stands
 }
 
 // ParseVary reads NAME=VALUES.
@@ -62,8 +64,11 @@ func ParseVary(text string) (Vary, error) {
 }
 
 func (v *Vary) fault(at int, format string, args ...any) error {
-	return &SyntaxError{Text: v.text, Column: at + 1, What: fmt.Sprintf(format, args...)}
+	return &SyntaxError{Text: v.text, Column: utf8.RuneCountInString(v.text[:at]) + 1, What: fmt.Sprintf(format, args...)}
 }
+
+// Fault is the error that a value, one of those that Values returned, cannot be used.
+func (v *Vary) Fault(value, why string) error { return v.fault(v.columns[value], "%s", why) }
 
 // item is a value, or the range from a value to another one.
 type item struct {
@@ -82,7 +87,7 @@ type value struct {
 
 // Values reads the values. A range a..b goes on as the values before it show: 1,2,4..64 doubles, 1,3,5..11 adds 2. Without
 // such values a range of whole numbers has every number if there are at most 16, else it doubles; a range of times doubles. A
-// range always ends with its last value.
+// range from 0 has 8 equal steps instead of doubling. A range always ends with its last value.
 func (v *Vary) Values(form Form) (Knob, error) {
 	k := Knob{Name: v.Name}
 	var list []value
@@ -103,12 +108,12 @@ func (v *Vary) Values(form Form) (Knob, error) {
 		}
 		list = append(list, more...)
 	}
-	seen := map[string]bool{}
+	v.columns = map[string]int{}
 	for _, one := range list {
-		if seen[one.text] {
-			return k, v.fault(one.at, "the value %s is there twice", one.text)
+		if _, twice := v.columns[one.text]; twice {
+			return k, v.fault(one.at, "the value %s is given twice", one.text)
 		}
-		seen[one.text] = true
+		v.columns[one.text] = one.at
 	}
 	if form != Word {
 		slices.SortStableFunc(list, order)
@@ -142,10 +147,13 @@ func (v *Vary) item(text string, at int, form Form) (item, error) {
 	}
 	end := at + len(from) + len("..")
 	b, err := v.value(to, end, form)
+	if a.number == 0 && !a.word {
+		a.isTime = b.isTime // 0 has no unit
+	}
 	switch {
 	case err != nil:
 		return item{}, err
-	case a.word || b.word:
+	case a.word || b.word || a.isTime != b.isTime:
 		return item{}, v.fault(at, "a range needs numbers or times, such as 1..4 or 100us..2ms")
 	case b.number <= a.number:
 		return item{}, v.fault(end, "%s is not above %s", b.text, a.text)
@@ -164,16 +172,26 @@ func (v *Vary) value(text string, at int, form Form) (value, error) {
 		return out, v.fault(at, "the time %s needs a unit, such as %sus or %sms", text, text, text)
 	case err == nil && form == Whole && n < 1:
 		return out, v.fault(at, "%s is below 1", text)
+	case err == nil && form == Whole && n > math.MaxInt32:
+		return out, v.fault(at, "%s is above %d", text, math.MaxInt32)
 	case err == nil:
 		out.number = float64(n)
+		if form != Word {
+			out.text = strconv.Itoa(n)
+		}
 		return out, nil
 	case form == Whole:
 		return out, v.fault(at, "%q is not a whole number", text)
 	}
 	d, err := unit.Time(text, 0)
 	switch {
+	case err == nil && form == Time && d%time.Microsecond != 0:
+		return out, v.fault(at, "%s is not a whole number of microseconds", text)
 	case err == nil:
-		out.number, out.isTime, out.text = float64(d), true, short(d)
+		out.number, out.isTime = float64(d), true
+		if form == Time {
+			out.text = unit.Short(d)
+		}
 		return out, nil
 	case form == Time && text != "off":
 		return out, v.fault(at, "%q is not a time such as 100us, or off", text)
@@ -182,26 +200,16 @@ func (v *Vary) value(text string, at int, form Form) (value, error) {
 	return out, nil
 }
 
-// short writes a time with one unit.
-func short(d time.Duration) string {
-	for _, u := range []struct {
-		size time.Duration
-		name string
-	}{{time.Second, "s"}, {time.Millisecond, "ms"}, {time.Microsecond, "us"}} {
-		if d >= u.size {
-			return strconv.FormatFloat(float64(d)/float64(u.size), 'f', -1, 64) + u.name
-		}
-	}
-	return "0"
-}
-
 // expand lists the values of a range.
 func (v *Vary) expand(before []value, it item) ([]value, error) {
 	step, factor := progression(before, it)
-	var out []value
+	out := []value{it.from}
+	count := 0
 	for x := it.from.number; x < it.to.number; {
-		out = append(out, it.from.like(x))
-		if len(out) > mostValues {
+		if next := it.from.like(x); next.number > out[len(out)-1].number && next.number < it.to.number {
+			out = append(out, next)
+		}
+		if count++; count > mostValues {
 			return nil, v.fault(it.from.at, "the range has more than %d values", mostValues)
 		}
 		if factor > 1 {
@@ -213,13 +221,14 @@ func (v *Vary) expand(before []value, it item) ([]value, error) {
 	return append(out, it.to), nil
 }
 
-// like is a value of the same kind.
+// like is a value of the same kind, a whole number or a whole number of microseconds.
 func (a value) like(x float64) value {
-	b := value{number: x, isTime: a.isTime, at: a.at}
+	b := value{number: math.Round(x), isTime: a.isTime, at: a.at}
 	if a.isTime {
-		b.text = short(time.Duration(x))
+		d := time.Duration(x).Round(time.Microsecond)
+		b.number, b.text = float64(d), unit.Short(d)
 	} else {
-		b.text = strconv.Itoa(int(math.Round(x)))
+		b.text = strconv.Itoa(int(b.number))
 	}
 	return b
 }
@@ -234,7 +243,7 @@ func progression(before []value, it item) (step, factor float64) {
 	}
 	a := it.from.number
 	switch n := len(shown); {
-	case n >= 2 && shown[n-2] > 0 && a*shown[n-2] == shown[n-1]*shown[n-1]:
+	case n >= 2 && shown[n-2] > 0 && a > shown[n-1] && a*shown[n-2] == shown[n-1]*shown[n-1]:
 		return 0, a / shown[n-1]
 	case n >= 2 && a-shown[n-1] == shown[n-1]-shown[n-2] && a > shown[n-1]:
 		return a - shown[n-1], 0
@@ -242,7 +251,7 @@ func progression(before []value, it item) (step, factor float64) {
 		return 0, a / shown[n-1]
 	case n >= 1 && a > shown[n-1] && shown[n-1] > 0:
 		return a - shown[n-1], 0
-	case a == 0:
+	case a == 0 && (it.from.isTime || it.to.number >= mostSteps):
 		return it.to.number / 8, 0
 	case it.from.isTime || it.to.number-a >= mostSteps:
 		return 0, 2

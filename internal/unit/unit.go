@@ -46,6 +46,19 @@ func scaled(f, scale float64) (time.Duration, error) {
 	return 0, ErrInvalid
 }
 
+// Short writes a time of at least 1 µs with one unit, as Time reads it: "250us", "1.5ms", "90s"; 0 has none.
+func Short(d time.Duration) string {
+	for _, u := range []struct {
+		size time.Duration
+		name string
+	}{{time.Second, "s"}, {time.Millisecond, "ms"}, {time.Microsecond, "us"}} {
+		if d >= u.size {
+			return strconv.FormatFloat(float64(d)/float64(u.size), 'f', -1, 64) + u.name
+		}
+	}
+	return "0"
+}
+
 // words are the units of time.ParseDuration, and those that it does not have.
 var words = map[string]time.Duration{
 	"ns": time.Nanosecond, "us": time.Microsecond, "µs": time.Microsecond, "usec": time.Microsecond,

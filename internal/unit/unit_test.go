@@ -34,6 +34,22 @@ func TestTime(t *testing.T) {
 	}
 }
 
+func TestShort(t *testing.T) {
+	f := func(d time.Duration, want string) {
+		t.Helper()
+		if got := unit.Short(d); got != want {
+			t.Errorf("Short(%v) = %s, want %s", d, got, want)
+		}
+		if back, err := unit.Time(want, 0); err != nil || back != d {
+			t.Errorf("%s reads back as %v, %v", want, back, err)
+		}
+	}
+	f(0, "0")
+	f(time.Microsecond, "1us")
+	f(1500*time.Microsecond, "1.5ms")
+	f(90*time.Second, "90s")
+}
+
 func TestSize(t *testing.T) {
 	f := func(text string, want int64) {
 		t.Helper()

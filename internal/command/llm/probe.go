@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/redline-bench/redline/internal/command"
@@ -34,19 +35,19 @@ func NewProber(p *command.IO, args []string) (*Prober, error) {
 	}
 	for _, name := range chosen {
 		if o.table.Given(name) {
-			return nil, fmt.Errorf("remove --%s: find chooses the loads and how long each one runs", name)
+			return nil, fmt.Errorf("remove --%s: the search chooses the loads and how long each one runs", name)
 		}
 	}
 	for _, name := range perLevel {
 		if o.table.Given(name) {
-			return nil, fmt.Errorf("remove --%s: find does not write files for each level", name)
+			return nil, fmt.Errorf("remove --%s: the search does not write files for each level", name)
 		}
 	}
 	if o.save != "" {
-		return nil, errors.New("remove --save-scenario: a scenario has loads, and find chooses them")
+		return nil, errors.New("remove --save-scenario: a scenario has loads, and the search chooses them")
 	}
 	if o.several() {
-		return nil, errors.New("--isl and --osl take one number: find chooses the levels")
+		return nil, errors.New("--isl and --osl take one number: the search chooses the levels")
 	}
 	lo.MaxErrors, lo.MaxErrorShare, lo.Until = 0, 0, nil // a rule for error_rate decides about failures
 	o.duration = time.Hour                               // a file of prompts is read again from its start
@@ -84,6 +85,11 @@ func (p *Prober) Arguments() []string { return p.opts.table.Arguments() }
 
 // Plan is the target. It is known after Start.
 func (p *Prober) Plan() *plan.Plan { return p.plan }
+
+// Server is the address of the server. embedded: each Start starts a server.
+func (p *Prober) Server() (address string, embedded bool) {
+	return strings.Join(p.opts.urls, ","), p.opts.embedded
+}
 
 // Pauses tells whether conversations pause between their turns, as far as the options say.
 func (p *Prober) Pauses() bool {

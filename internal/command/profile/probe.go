@@ -33,7 +33,7 @@ type Prober struct {
 // NewProber reads the options of `redline profile`. rate: loads are rates of an open loop. Nothing is sent yet.
 func NewProber(p *command.IO, args []string, rate bool) (*Prober, error) {
 	if slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "--segment") }) {
-		return nil, errors.New("remove --segment: find chooses loads by the measurements of all parts")
+		return nil, errors.New("remove --segment: the search chooses loads by the measurements of all parts")
 	}
 	pl, notes, err := flags.Parse(plan.Redline, "redline profile", args, p.Secrets)
 	for _, w := range notes.Warnings {
@@ -43,11 +43,11 @@ func NewProber(p *command.IO, args []string, rate bool) (*Prober, error) {
 		return nil, err
 	}
 	if notes.SaveScenario != "" {
-		return nil, errors.New("remove --save-scenario: a scenario has loads, and find chooses them")
+		return nil, errors.New("remove --save-scenario: a scenario has loads, and the search chooses them")
 	}
 	for _, arg := range notes.Options {
 		if name, _, _ := strings.Cut(arg, "="); slices.Contains(decided, name) {
-			return nil, fmt.Errorf("remove %s: find decides by intervals how long it measures, and does not calibrate", name)
+			return nil, fmt.Errorf("remove %s: the search decides by intervals how long it measures, and does not calibrate", name)
 		}
 	}
 	if err := probeable(pl); err != nil {
@@ -81,22 +81,22 @@ var decided = []string{
 // probeable names the first option that sets what a search chooses, or that a search does not have.
 func probeable(pl *plan.Plan) error {
 	load, m, standard := &pl.Load, &pl.Measure, plan.Default()
-	const chooses = ": find chooses the loads and how long each one runs"
+	const chooses = ": the search chooses the loads and how long each one runs"
 	switch {
 	case load.Mode == plan.RequestRate:
-		return errors.New("remove --request-rate-range" + chooses + "; --lowest and --highest bound them")
+		return errors.New("remove --request-rate-range" + chooses + "; 'redline find' has --lowest and --highest to bound them")
 	case load.Mode != plan.Concurrency:
 		return errors.New("remove the option that sets the load" + chooses)
 	case load.Concurrency != standard.Load.Concurrency:
-		return errors.New("remove --concurrency-range" + chooses + "; --lowest and --highest bound them")
+		return errors.New("remove --concurrency-range" + chooses + "; 'redline find' has --lowest and --highest to bound them")
 	case load.Search == plan.Binary, m.LatencyLimit > 0:
-		return errors.New("remove --binary-search and --latency-threshold: find searches by the rules of --slo")
+		return errors.New("remove --binary-search and --latency-threshold: the search goes by the rules of --slo")
 	case m.RequestCount > 0:
 		return errors.New("remove --request-count" + chooses)
 	case load.MPI:
-		return errors.New("remove --enable-mpi: find measures alone")
+		return errors.New("remove --enable-mpi: the search measures alone")
 	case pl.Output.CSV != "" || pl.Output.Export != "" || pl.Outcome.Records != "" || pl.Outcome.HistogramLog != "":
-		return errors.New("remove -f, --profile-export-file, --records and --histogram-log: find writes its probes with --json and --report")
+		return errors.New("remove -f, --profile-export-file, --records and --histogram-log: the search writes its probes with --json and --report")
 	}
 	return nil
 }
@@ -155,13 +155,18 @@ func (p *Prober) Arguments() []string { return p.args }
 // Plan is the plan that is sent.
 func (p *Prober) Plan() *plan.Plan { return p.Traffic.Plan }
 
+// Server is the address of the server. embedded: each Start starts a server.
+func (p *Prober) Server() (address string, embedded bool) {
+	return p.Traffic.Plan.Target.URL, p.Traffic.Plan.Target.Embedded
+}
+
 // Sample has every number that a rule can be about.
 func (p *Prober) Sample() *gate.Sample {
 	s := sample(p.Traffic.Plan)
 	s.Level.Server, s.Values = nil, nil
 	s.Hint = func(r *gate.Rule) string {
 		if strings.HasPrefix(r.Name, "server.") {
-			return "find does not read the server's counters; use a latency of the client"
+			return "the search does not read the server's counters; use a latency of the client"
 		}
 		return hint(r)
 	}

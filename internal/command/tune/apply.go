@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/internal/cleantext"
+	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/option"
 )
 
@@ -16,26 +17,30 @@ import (
 func line(err error) string { return cleantext.Cut(cleantext.Line(err.Error()), 300) }
 
 // shell runs a command of the user. Braces with the name of a knob stand for its value, which is quoted.
-func (s *session) shell(ctx context.Context, command string, values []string) error {
+func (s *session) shell(ctx context.Context, text string, values []string) error {
+	var pairs []string
 	for i, v := range values {
-		command = strings.ReplaceAll(command, "{"+s.space.knobs[i].Name+"}", option.ShellWord(v))
+		pairs = append(pairs, "{"+s.space.knobs[i].Name+"}", option.ShellWord(v))
 	}
+	text = strings.NewReplacer(pairs...).Replace(text)
 	ctx, cancel := context.WithTimeout(ctx, s.opts.ready)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "sh", "-c", command)
+	cmd := exec.CommandContext(ctx, "sh", "-c", text)
+	command.Detach(cmd)         // a second Ctrl-C must not end the command of --restore
 	cmd.WaitDelay = time.Second // a server that the command leaves running may hold its output
 	out, err := cmd.CombinedOutput()
 	if err == nil || errors.Is(err, exec.ErrWaitDelay) {
 		return nil
 	}
 	if ctx.Err() != nil {
-		return fmt.Errorf("'%s' did not end within %v", command, s.opts.ready)
+		return fmt.Errorf("'%s' did not end within %v", text, s.opts.ready)
 	}
-	last := ""
-	for text := range strings.SplitSeq(strings.TrimSpace(string(out)), "\n") {
-		last = text
+	output := strings.TrimSpace(string(out))
+	last := cleantext.Cut(output[strings.LastIndex(output, "\n")+1:], 200)
+	if last == "" {
+		return fmt.Errorf("'%s' failed: %w", text, err)
 	}
-	return fmt.Errorf("'%s' failed: %w: %s", command, err, cleantext.Cut(cleantext.Line(last), 200))
+	return fmt.Errorf("'%s' failed: %w: %s", text, err, last)
 }
 
 // ready starts the traffic, and tries again until the server answers or the time is over.

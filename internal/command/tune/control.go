@@ -5,14 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
-	conn "github.com/redline-bench/redline/internal/command/target"
+	"github.com/redline-bench/redline/internal/cleantext"
 	"github.com/redline-bench/redline/internal/kind"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
-	"github.com/redline-bench/redline/internal/service/kserve"
 	"github.com/redline-bench/redline/internal/service/kserve/modelconfig"
 )
 
@@ -25,9 +25,11 @@ type control struct {
 	models []string
 	own    map[string]modelconfig.Config
 	loaded map[string]modelconfig.Config
-	main   modelconfig.Config // of the model itself
-	// extra is the model, if it was not loaded before the search: it is unloaded at the end.
-	extra string
+	// repository are the configurations in the server's repository before the search, as far as they are known.
+	repository map[string]modelconfig.Config
+	main       modelconfig.Config // of the model itself
+	// extra are the models that were not loaded before the search: they are unloaded at the end.
+	extra []string
 }
 
 // open connects to the server of a plan for questions and control. Loading a model may take long: there is no request timeout.
@@ -40,44 +42,24 @@ type noControlError struct{ why string }
 
 func (e noControlError) Error() string { return e.why }
 
-// newControl reads the configuration that the server has. The error is an noControlError where the server has no model control.
-func newControl(ctx context.Context, pl *plan.Plan) (*control, error) {
-	svc, err := open(pl)
-	if err != nil {
-		return nil, err
-	}
-	c, err := controlOf(svc)
-	if err != nil {
-		_ = svc.Close() // nothing was sent
-		return nil, err
-	}
-	if err := c.read(ctx, pl.Target.Model); err != nil {
-		defer c.close()
-		if e, ok := errors.AsType[*service.Error](err); ok {
-			e.Op = kserve.OpMetadata
-			err = errors.New(conn.Advise(&pl.Target, "-i", e) + conn.ModelsThere(ctx, svc, &pl.Target, e))
-		}
-		return nil, err
-	}
-	return c, nil
-}
-
-func controlOf(svc service.Service) (*control, error) {
+// newControl is the control of a server. The error is a noControlError if a server of this kind has none.
+func newControl(svc service.Service) (*control, error) {
 	loader, ok := svc.(service.Controller)
 	if !ok {
 		return nil, noControlError{"a server of this kind has no model control"}
 	}
-	return &control{svc: svc, loader: loader, own: map[string]modelconfig.Config{}, loaded: map[string]modelconfig.Config{}}, nil
+	return &control{
+		svc: svc, loader: loader,
+		own: map[string]modelconfig.Config{}, loaded: map[string]modelconfig.Config{}, repository: map[string]modelconfig.Config{},
+	}, nil
 }
 
-func (c *control) read(ctx context.Context, model string) error {
+// read asks for the configurations that the server has. keep is called before each change at the server. The error is a
+// noControlError if the server does not load models for clients.
+func (c *control) read(ctx context.Context, model string, keep func()) error {
 	var err error
 	if c.main, err = c.config(ctx, model); err != nil {
-		if e, ok := errors.AsType[*service.Error](err); !ok || e.Class != record.Server || c.loader.LoadModel(ctx, model, nil) != nil {
-			return err
-		}
-		c.extra = model
-		if c.main, err = c.config(ctx, model); err != nil {
+		if err := c.loadExtra(ctx, model, err, keep); err != nil {
 			return err
 		}
 	}
@@ -86,15 +68,72 @@ func (c *control) read(ctx context.Context, model string) error {
 		c.models = steps
 	}
 	for _, m := range c.models {
-		if c.own[m], err = c.config(ctx, m); err != nil {
+		now, err := c.config(ctx, m)
+		if err != nil {
 			return err
 		}
-		c.loaded[m] = c.own[m]
+		c.own[m], c.loaded[m] = now, now
 	}
-	// Loading a model with the configuration that it has changes nothing, and shows whether models can be loaded.
-	m := c.models[0]
-	if err := c.load(ctx, m, c.own[m]); err != nil {
+	keep()
+	for _, m := range c.models {
+		if slices.Contains(c.extra, m) {
+			continue
+		}
+		if err := c.readRepository(ctx, m, keep); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// loadExtra loads a model that the server does not have, as failed says.
+func (c *control) loadExtra(ctx context.Context, model string, failed error, keep func()) error {
+	if e, ok := errors.AsType[*service.Error](failed); !ok || e.Class != record.Server {
+		return failed
+	}
+	var before []service.ListedModel // empty if the server has no list: then no step is unloaded
+	if lister, ok := c.svc.(service.Lister); ok {
+		before, _ = lister.Models(ctx)
+	}
+	c.extra = []string{model}
+	keep()
+	if c.loader.LoadModel(ctx, model, nil) != nil {
+		c.extra = nil
+		return failed
+	}
+	var err error
+	if c.main, err = c.config(ctx, model); err != nil {
+		return err
+	}
+	for _, step := range c.main.Steps() {
+		wasLoaded := slices.ContainsFunc(before, func(m service.ListedModel) bool { return m.Name == step && m.State == service.Ready })
+		if len(before) > 0 && !wasLoaded {
+			c.extra = append(c.extra, step)
+		}
+	}
+	return nil
+}
+
+// readRepository loads a model as it is in the server's repository. This shows whether the server loads models for clients, and
+// whether the model had been loaded with another configuration, which is then loaded again.
+func (c *control) readRepository(ctx context.Context, model string, keep func()) error {
+	if err := c.loader.LoadModel(ctx, model, nil); err != nil {
+		if ctx.Err() != nil || len(c.repository) > 0 {
+			return err
+		}
 		return noControlError{fmt.Sprintf("the server does not load models for clients: %s (Triton: --model-control-mode=explicit)", line(err))}
+	}
+	now, err := c.config(ctx, model)
+	if err != nil {
+		return err
+	}
+	c.repository[model] = now
+	keep()
+	if now.Equal(c.own[model]) {
+		return nil
+	}
+	if err := c.load(ctx, model, c.own[model]); err != nil {
+		return fmt.Errorf("the model %q had been loaded with another configuration than that of the repository, and does not load with it again: %w", model, err)
 	}
 	return nil
 }
@@ -131,18 +170,30 @@ func (c *control) scope(step string) []string {
 	return []string{step}
 }
 
-// value is the present value of a setting: that of the first model in scope.
+// value is the present value of a setting. Models with different values have all of them with / between them.
 func (c *control) value(step, setting string) (string, error) {
-	models := c.scope(step)
-	for _, m := range models {
+	var list []string
+	for _, m := range c.scope(step) {
 		if !slices.Contains(c.models, m) {
-			return "", fmt.Errorf("%q is not a step of the ensemble; its steps are %v", m, c.models)
+			if !c.ensemble() {
+				return "", fmt.Errorf("%q is not the model %q, which is not an ensemble", m, c.models[0])
+			}
+			return "", fmt.Errorf("%q is not a step of the ensemble; its steps are %s", m, strings.Join(c.models, ", "))
 		}
 		if err := c.own[m].Can(setting); err != nil {
 			return "", err
 		}
+		list = append(list, c.own[m].Value(setting))
 	}
-	return c.own[models[0]].Value(setting), nil
+	return strings.Join(slices.Compact(list), "/"), nil
+}
+
+// wanted is the value that a candidate gives to a setting of a model: the present value is the model's own.
+func (c *control) wanted(k *knob, value, model string) string {
+	if value == k.present {
+		return c.own[model].Value(k.setting)
+	}
+	return value
 }
 
 // configs are the configurations of a candidate.
@@ -151,12 +202,17 @@ func (c *control) configs(knobs []knob, values []string) (map[string]modelconfig
 	for _, m := range c.models {
 		now := c.own[m]
 		for _, setting := range modelconfig.Settings() {
-			for i, k := range knobs {
-				if k.part != ofServer || k.setting != setting || !slices.Contains(c.scope(k.step), m) || values[i] == now.Value(setting) {
+			for i := range knobs {
+				k := &knobs[i]
+				if k.part != ofServer || k.setting != setting || !slices.Contains(c.scope(k.step), m) {
+					continue
+				}
+				want := c.wanted(k, values[i], m)
+				if want == now.Value(setting) {
 					continue
 				}
 				var err error
-				if now, err = now.With(setting, values[i]); err != nil {
+				if now, err = now.With(setting, want); err != nil {
 					return nil, err
 				}
 			}
@@ -173,7 +229,7 @@ func (c *control) apply(ctx context.Context, knobs []knob, values []string) erro
 		return err
 	}
 	for _, m := range c.models {
-		if c.loaded[m].Equal(want[m]) {
+		if now, ok := c.loaded[m]; ok && now.Equal(want[m]) {
 			continue
 		}
 		delete(c.loaded, m)
@@ -184,9 +240,13 @@ func (c *control) apply(ctx context.Context, knobs []knob, values []string) erro
 		if err != nil {
 			return err
 		}
-		for i, k := range knobs {
-			if k.part == ofServer && slices.Contains(c.scope(k.step), m) && got.Value(k.setting) != values[i] && !derived(k.setting, values[i]) {
-				return fmt.Errorf("the server did not take %s=%s: it has %s", k.Name, values[i], got.Value(k.setting))
+		for i := range knobs {
+			k := &knobs[i]
+			if k.part != ofServer || !slices.Contains(c.scope(k.step), m) {
+				continue
+			}
+			if v := c.wanted(k, values[i], m); got.Value(k.setting) != v && !derived(k.setting, v) {
+				return fmt.Errorf("the server did not take %s=%s: it has %s", k.Name, v, got.Value(k.setting))
 			}
 		}
 		c.loaded[m] = want[m]
@@ -200,52 +260,78 @@ func derived(setting, value string) bool {
 	return setting == modelconfig.Preferred && value == modelconfig.None
 }
 
-// restore gives every model the configuration back that it had, and asks the server whether it has it.
-func (c *control) restore(ctx context.Context) error {
+// restore gives every model the configuration back that it had, and asks the server whether it has it. changed are the models whose
+// configuration in the repository is not the one from before the search: they have that of the repository.
+func (c *control) restore(ctx context.Context) (changed []string, err error) {
 	var errs []error
 	for _, m := range c.models {
-		if err := restoreModel(ctx, c, m, c.own[m]); err != nil {
+		if _, known := c.own[m]; !known || slices.Contains(c.extra, m) {
+			continue
+		}
+		other, err := c.restoreModel(ctx, m)
+		if err != nil {
 			errs = append(errs, fmt.Errorf("model %q: %w", m, err))
 		}
+		if other {
+			changed = append(changed, m)
+		}
 	}
-	if c.extra != "" {
-		errs = append(errs, c.loader.UnloadModel(ctx, c.extra))
+	for _, m := range c.extra {
+		if err := c.unload(ctx, m); err != nil {
+			errs = append(errs, fmt.Errorf("unload the model %q: %w", m, err))
+		}
 	}
-	return errors.Join(errs...)
+	return changed, errors.Join(errs...)
 }
 
 // restoreModel loads a model from the server's repository. If that is not the configuration that it had, it had been loaded with
-// another one, which is then loaded.
-func restoreModel(ctx context.Context, c *control, model string, own modelconfig.Config) error {
-	var wrong error
-	for _, load := range []func() error{
-		func() error { return c.loader.LoadModel(ctx, model, nil) },
-		func() error { return c.load(ctx, model, own) },
-	} {
-		if wrong = load(); wrong != nil {
-			continue
-		}
+// another one, which is then loaded. changed: the repository has another configuration than before the search, for example because the
+// server was started again with another repository.
+func (c *control) restoreModel(ctx context.Context, model string) (changed bool, err error) {
+	own := c.own[model]
+	if c.loader.LoadModel(ctx, model, nil) == nil {
 		now, err := c.config(ctx, model)
-		if err == nil && now.Equal(own) {
-			c.loaded[model] = own
-			return nil
-		}
-		if wrong = err; err == nil {
-			wrong = errors.New("the server has another configuration")
+		before, known := c.repository[model]
+		switch {
+		case err != nil:
+			return false, err
+		case now.Equal(own):
+			return false, nil
+		case known && !now.Equal(before):
+			return true, nil
 		}
 	}
-	return wrong
+	if err := c.load(ctx, model, own); err != nil {
+		return false, err
+	}
+	now, err := c.config(ctx, model)
+	if err == nil && !now.Equal(own) {
+		err = errors.New("the server has another configuration")
+	}
+	return false, err
 }
 
-// wait waits until the server answers again.
-func (c *control) wait(ctx context.Context, limit time.Duration) error {
+// unload unloads a model, unless the server has done so already: Triton unloads the steps of an ensemble with the ensemble.
+func (c *control) unload(ctx context.Context, model string) error {
+	_, err := c.config(ctx, model)
+	if e, ok := errors.AsType[*service.Error](err); ok && e.Class == record.Server {
+		return nil
+	}
+	return c.loader.UnloadModel(ctx, model)
+}
+
+// awaitServer waits until the server of a service answers.
+func awaitServer(ctx context.Context, svc service.Service, limit time.Duration) error {
+	lister, ok := svc.(service.Lister)
+	if !ok {
+		return nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	lister, ok := c.svc.(service.Lister)
-	for ok {
+	for {
 		_, err := lister.Identify(ctx)
 		if err == nil {
-			break
+			return nil
 		}
 		select {
 		case <-time.After(200 * time.Millisecond):
@@ -253,13 +339,13 @@ func (c *control) wait(ctx context.Context, limit time.Duration) error {
 			return err
 		}
 	}
-	return nil
 }
 
 // text are the configurations of a candidate for the result.
 func (c *control) text(want map[string]modelconfig.Config) (out []configText) {
 	for _, m := range c.models {
-		out = append(out, configText{model: m, text: want[m].Text(), diff: modelconfig.Diff(m+" (now)", c.own[m], m+" (best)", want[m])})
+		name := cleantext.Line(m)
+		out = append(out, configText{model: name, text: want[m].Text(), diff: modelconfig.Diff(name+" (now)", c.own[m], name+" (best)", want[m])})
 	}
 	return out
 }

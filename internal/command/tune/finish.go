@@ -171,7 +171,7 @@ func (s *session) candidateResult(c *tune.Candidate) result.TuneCandidate {
 
 // plainValue is a whole number as a number, and anything else as text.
 func plainValue(v string) any {
-	if n, err := strconv.Atoi(v); err == nil {
+	if n, err := strconv.Atoi(v); err == nil && strconv.Itoa(n) == v {
 		return n
 	}
 	return v
@@ -198,16 +198,35 @@ func (s *session) files(json string, res *result.Result) error {
 		var b bytes.Buffer
 		err = errors.Join(err, report.Candidates(&b, res.Tune), s.Files.WriteFile(s.opts.csv, b.Bytes()))
 	}
-	if s.opts.config == "" || len(res.Tune.Configs) == 0 {
+	if s.opts.config == "" {
 		return err
 	}
-	if len(res.Tune.Configs) == 1 {
-		return errors.Join(err, s.Files.WriteFile(s.opts.config, []byte(res.Tune.Configs[0].Text)))
-	}
 	for _, c := range res.Tune.Configs {
-		dir := filepath.Join(s.opts.config, c.Model)
-		err = errors.Join(err, os.MkdirAll(dir, 0o777))
-		err = errors.Join(err, s.Files.WriteFile(filepath.Join(dir, "config.pbtxt"), []byte(c.Text)))
+		path := s.opts.config
+		if s.control.ensemble() {
+			path = filepath.Join(s.opts.config, c.Model, "config.pbtxt")
+			err = errors.Join(err, os.MkdirAll(filepath.Dir(path), 0o777))
+		}
+		err = errors.Join(err, s.Files.WriteFile(path, []byte(c.Text)))
 	}
 	return err
+}
+
+// checkConfigFile finds out before the search whether --best-config can be written. The server names the steps of an ensemble: a name
+// must not lead out of the folder.
+func (s *session) checkConfigFile() error {
+	switch {
+	case s.opts.config == "":
+		return nil
+	case s.control == nil:
+		return errors.New("remove --best-config: no configuration of the server is varied")
+	case !s.control.ensemble():
+		return s.Files.Writable(s.opts.config)
+	}
+	for _, m := range s.control.models {
+		if !filepath.IsLocal(m) || filepath.Base(m) != m {
+			return fmt.Errorf("--best-config: the step %q of the ensemble is no name of a folder", m)
+		}
+	}
+	return os.MkdirAll(s.opts.config, 0o777)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/secret"
 	"github.com/redline-bench/redline/internal/tune"
 )
 
@@ -26,21 +27,30 @@ type entry struct {
 	Figures result.TuneCandidate `json:"figures"`
 	// Find, Levels and what describes them are those of a whole search.
 	Run *result.Result `json:"run,omitempty"`
+
+	cut bool // the time of the budget ended it: a search that is resumed measures it again
 }
 
 // journal is a file with every measurement of a search, written as they end, so that --resume does not repeat them.
 type journal struct {
-	path  string
-	known map[string]entry
+	path    string
+	known   map[string]entry
+	secrets *secret.Set
 }
 
-// openJournal opens the journal of searches with the same server, model, traffic and objectives. resume keeps what it has.
+// openJournal opens the journal of searches with the same server, model and own configuration, traffic, objectives and knobs. --resume
+// keeps what it has.
 func (s *session) openJournal() *journal {
 	about := []string{s.what, s.server, strings.Join(s.opts.slo, "\n"), s.opts.apply, s.traffic()}
 	for _, k := range s.space.knobs {
 		about = append(about, k.Name)
 	}
-	j := &journal{path: fileOf(s.IO, "journal", about...), known: map[string]entry{}}
+	if s.control != nil {
+		for _, m := range s.control.models {
+			about = append(about, m, s.control.own[m].Text())
+		}
+	}
+	j := &journal{path: fileOf(s.IO, "journal", about...), known: map[string]entry{}, secrets: s.Secrets}
 	if !s.opts.resume {
 		_ = writePrivate(j.path, nil) // a place that cannot be written has no journal
 		return j
@@ -92,6 +102,6 @@ func (j *journal) add(e entry) {
 	if err != nil {
 		return // keepNote has said that nothing can be written there
 	}
-	_, _ = f.Write(append(text, '\n')) // likewise
+	_, _ = f.Write(append(j.secrets.RedactBytes(text), '\n')) // likewise
 	_ = f.Close()
 }

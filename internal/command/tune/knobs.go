@@ -2,13 +2,16 @@ package tune
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/redline-bench/redline/internal/command"
 	conn "github.com/redline-bench/redline/internal/command/target"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/service/kserve/modelconfig"
@@ -70,7 +73,7 @@ func (s *session) settle() error {
 		}
 		s.space.knobs = append(s.space.knobs, k)
 	}
-	if s.control == nil && s.opts.apply == "" {
+	if s.control == nil && s.opts.apply == "" && s.noControl != "" {
 		s.space.remark("only what the client chooses is varied: %s", s.noControl)
 	}
 	if len(dropped) > 0 {
@@ -82,8 +85,12 @@ func (s *session) settle() error {
 	if len(s.opts.varies) == 0 {
 		s.usual()
 	}
-	if len(s.space.knobs) == 0 {
-		return fmt.Errorf("nothing to vary: give --vary, such as --vary batch=1,2,4..32")
+	switch {
+	case len(s.space.knobs) > 0:
+	case s.what == ofLLM || s.opts.apply != "":
+		return errors.New("nothing to vary: give --apply and --vary, such as --apply 'restart.sh {max_num_seqs}' --vary max_num_seqs=64..512")
+	default:
+		return errors.New("nothing to vary: give --vary, such as --vary batch=1,2,4..32")
 	}
 	return nil
 }
@@ -131,42 +138,78 @@ func (s *session) knob(v *tune.Vary) (knob, error) {
 		return k, fmt.Errorf("--vary %w", err)
 	}
 	k.Knob = values
-	if k.part == ofClient {
-		k.present, err = s.presentOfClient(&k)
+	for _, value := range k.Values {
+		if err := s.checkValue(&k, value); err != nil {
+			return k, fmt.Errorf("--vary %w", v.Fault(value, err.Error()))
+		}
 	}
-	return k, err
+	if k.part == ofClient {
+		k.present = s.presentOfClient(&k)
+	}
+	return k, nil
 }
 
-// presentOfClient is what the command line chooses, and checks the values.
-func (s *session) presentOfClient(k *knob) (string, error) {
-	pl := s.base.Plan()
-	words := map[string][]string{
-		knobShared:   {string(plan.NoSharedMemory), string(plan.SystemSharedMemory), string(plan.CUDASharedMemory)},
-		knobProtocol: {string(plan.HTTP), string(plan.GRPC)},
-	}[k.setting]
-	for _, v := range k.Values {
-		word, port, _ := strings.Cut(v, ":")
-		if words != nil && !slices.Contains(words, word) {
-			return "", fmt.Errorf("--vary %s: unknown value %q; use %s", k.Name, v, strings.Join(words, ", "))
+// checkValue says why a knob cannot have a value, as far as that is known before anything is sent.
+func (s *session) checkValue(k *knob, value string) error {
+	switch {
+	case k.part == ofServer && k.setting == modelconfig.Preferred:
+		_, err := modelconfig.PreferredSizes(value)
+		return err
+	case k.part != ofClient:
+		return nil
+	case k.setting == knobShared:
+		return oneOf(value, string(plan.NoSharedMemory), string(plan.SystemSharedMemory), string(plan.CUDASharedMemory))
+	case k.setting == knobProtocol:
+		pl := s.base.Plan()
+		word, port, _ := strings.Cut(value, ":")
+		if err := oneOf(word, string(plan.HTTP), string(plan.GRPC)); err != nil {
+			return err
 		}
-		if _, _, err := net.SplitHostPort(pl.Target.URL); k.setting == knobProtocol && port == "" && err == nil && word != string(pl.Target.Protocol) {
-			return "", fmt.Errorf("--vary %s: write the port of %s, such as %s:8001, because -u has one", k.Name, v, v)
+		if word != string(pl.Target.Protocol) && port == "" && portOf(pl.Target.URL) != "" {
+			return fmt.Errorf("write the port of %s, such as %s:8001, because -u has one", word, word)
 		}
 	}
+	_, err := s.target(s.argumentsOf(k, value))
+	if errors.As(err, new(command.NativeError)) {
+		return nil // it is known when the candidate is measured
+	}
+	return err
+}
+
+func oneOf(value string, words ...string) error {
+	if slices.Contains(words, value) {
+		return nil
+	}
+	return fmt.Errorf("unknown value %q; use %s", value, strings.Join(words, ", "))
+}
+
+// presentOfClient is what the command line chooses; empty for a shape that it does not choose.
+func (s *session) presentOfClient(k *knob) string {
+	pl := s.base.Plan()
 	switch k.setting {
 	case knobBatch:
-		return strconv.Itoa(pl.Input.Batch), nil
+		return strconv.Itoa(pl.Input.Batch)
 	case knobShared:
-		return cmp.Or(string(pl.Input.SharedMemory), string(plan.NoSharedMemory)), nil
+		return cmp.Or(string(pl.Input.SharedMemory), string(plan.NoSharedMemory))
 	case knobProtocol:
 		for _, v := range k.Values {
-			if word, _, _ := strings.Cut(v, ":"); word == string(pl.Target.Protocol) {
-				return v, nil
+			if word, port, _ := strings.Cut(v, ":"); word == string(pl.Target.Protocol) && (port == "" || port == portOf(pl.Target.URL)) {
+				return v
 			}
 		}
-		return string(pl.Target.Protocol), nil
+		return string(pl.Target.Protocol)
+	case knobShape:
+		var list []string
+		for _, input := range slices.Sorted(maps.Keys(pl.Input.Shapes)) {
+			sizes := make([]string, len(pl.Input.Shapes[input]))
+			for i, n := range pl.Input.Shapes[input] {
+				sizes[i] = strconv.FormatInt(n, 10)
+			}
+			list = append(list, input+":"+strings.Join(sizes, "x"))
+		}
+		return strings.Join(list, "+")
 	}
-	return "", nil
+	return ""
 }
 
 // usual is the space of a search without --vary.
@@ -229,38 +272,58 @@ func doubling(low, high int) []string {
 // arguments are the options of the client's knobs of a candidate.
 func (s *session) arguments(values []string) []string {
 	var out []string
-	for i, k := range s.space.knobs {
-		v := values[i]
-		if k.part != ofClient || v == k.present {
-			continue
-		}
-		switch k.setting {
-		case knobBatch:
-			out = append(out, "-b", v)
-		case knobShared:
-			out = append(out, "--shared-memory", v)
-		case knobShape:
-			for one := range strings.SplitSeq(v, "+") {
-				out = append(out, "--shape", strings.ReplaceAll(one, "x", ","))
-			}
-		case knobProtocol:
-			word, port, ok := strings.Cut(v, ":")
-			out = append(out, "-i", word)
-			if ok {
-				out = append(out, "-u", net.JoinHostPort(hostOf(s.base.Plan().Target.URL), port))
-			}
+	for i := range s.space.knobs {
+		if k := &s.space.knobs[i]; k.part == ofClient && values[i] != k.present {
+			out = append(out, s.argumentsOf(k, values[i])...)
 		}
 	}
 	return out
 }
 
+// argumentsOf are the options of one of the client's knobs.
+func (s *session) argumentsOf(k *knob, v string) []string {
+	switch k.setting {
+	case knobBatch:
+		return []string{"-b", v}
+	case knobShared:
+		return []string{"--shared-memory", v}
+	case knobShape:
+		var out []string
+		for one := range strings.SplitSeq(v, "+") {
+			at := strings.LastIndex(one, ":") + 1 // the name of an input may have an x
+			out = append(out, "--shape", one[:at]+strings.ReplaceAll(one[at:], "x", ","))
+		}
+		return out
+	}
+	word, port, ok := strings.Cut(v, ":")
+	out := []string{"-i", word}
+	if ok {
+		out = append(out, "-u", net.JoinHostPort(hostOf(s.base.Plan().Target.URL), port))
+	}
+	return out
+}
+
+// portOf is the port of an address; empty if it has none.
+func portOf(address string) string {
+	_, port, err := net.SplitHostPort(withoutScheme(address))
+	if err != nil {
+		return ""
+	}
+	return port
+}
+
 // hostOf is the host of an address without its port.
 func hostOf(address string) string {
-	if at := strings.Index(address, "://"); at >= 0 {
-		address = address[at+len("://"):]
-	}
+	address = withoutScheme(address)
 	if host, _, err := net.SplitHostPort(address); err == nil {
 		return host
+	}
+	return address
+}
+
+func withoutScheme(address string) string {
+	if _, rest, ok := strings.Cut(address, "://"); ok {
+		return rest
 	}
 	return address
 }

@@ -36,6 +36,7 @@ type candidate struct {
 	target target
 	stats  service.StatsReader // nil if the server counts nothing
 	batch  float64
+	began  time.Time
 	search *find.Search
 	loads  map[float64]*sight
 }
@@ -54,10 +55,9 @@ type fatal struct{ error }
 func (s *session) measure(ctx context.Context, step tune.Step) (entry, error) {
 	values := s.values(step.Point)
 	e := entry{Values: values, Stage: step.Stage.String()}
-	began := time.Now()
-	c := &candidate{session: s, step: step, values: values, loads: map[float64]*sight{}}
+	c := &candidate{session: s, step: step, values: values, began: time.Now(), loads: map[float64]*sight{}}
 	err := c.run(ctx, &e)
-	e.Seconds = time.Since(began).Seconds()
+	e.Seconds = time.Since(c.began).Seconds()
 	if err != nil && ctx.Err() == nil {
 		e.Failed = line(err)
 		if f := new(fatal); errors.As(err, f) {
@@ -70,16 +70,22 @@ func (s *session) measure(ctx context.Context, step tune.Step) (entry, error) {
 	return e, nil
 }
 
-// alive waits until the server answers, if it was asked before.
+// alive waits until the server answers. With --apply the next candidate may start it.
 func (s *session) alive(ctx context.Context) error {
-	if s.control == nil {
+	if s.control != nil {
+		clear(s.control.loaded) // a server that was started again has its own configuration
+		return awaitServer(ctx, s.control.svc, s.opts.ready)
+	}
+	pl := s.base.Plan()
+	if pl == nil || s.opts.apply != "" {
 		return nil
 	}
-	err := s.control.wait(ctx, s.opts.ready)
-	if err == nil {
-		clear(s.control.loaded) // a server that was started again has its own configuration
+	svc, err := open(pl)
+	if err != nil {
+		return err
 	}
-	return err
+	defer svc.Close()
+	return awaitServer(ctx, svc, s.opts.ready)
 }
 
 func (c *candidate) run(ctx context.Context, e *entry) error {
@@ -138,6 +144,7 @@ func (c *candidate) apply(ctx context.Context) error {
 	if c.opts.apply == "" {
 		return nil
 	}
+	c.changed = true
 	return c.shell(ctx, c.opts.apply, c.values)
 }
 
@@ -173,7 +180,10 @@ func (c *candidate) config() find.Config {
 		Tiers: c.tiers, Start: cmp.Or(c.step.Start/c.batch, 1/c.single.Seconds()), Growth: c.step.Growth, Resolution: c.opts.resolution,
 		Lowest: lowestRequests / of(times[tune.Find].most).Seconds(), Highest: highestRate,
 		Settle: max(of(t.settle), 3*c.single), MinTime: of(t.least), MaxTime: of(t.most), Confirm: c.opts.confirm,
-		Budget: c.step.Limit, MaxFailed: c.target.MaxErrorRate(),
+		MaxFailed: c.target.MaxErrorRate(),
+	}
+	if c.step.Limit > 0 {
+		conf.Budget = max(c.step.Limit-time.Since(c.began), time.Millisecond)
 	}
 	conf.MinTime = min(max(conf.MinTime, time.Duration(leastRequests/conf.Start*float64(time.Second))), conf.MaxTime)
 	conf.Tick = min(conf.MinTime/4, time.Second)
@@ -309,7 +319,7 @@ const clientLimit = "the client reached its limit before the server did"
 func (c *candidate) answer(e *entry) {
 	a := c.search.Answer()
 	low, high := c.bracket()
-	e.Probes = len(a.Probes)
+	e.Probes, e.cut = len(a.Probes), a.State == find.OutOfTime
 	at, limited := low, ""
 	capacity := &a.Capacities[0]
 	switch capacity.Outcome {

@@ -8,9 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
-	"syscall"
+	"slices"
 	"time"
 
 	"github.com/redline-bench/redline/internal/command"
@@ -21,14 +22,20 @@ import (
 // note is what must be put back at a server. It lies on disk from the first change to the end of the restoration, so that the
 // next search restores what a search that was killed could not.
 type note struct {
-	Server  string                     `json:"server"`
-	Models  map[string]json.RawMessage `json:"models,omitempty"` // the configurations that they had
-	Unload  string                     `json:"unload,omitempty"` // a model that was not loaded
-	Command string                     `json:"command,omitempty"`
-	Process int                        `json:"process"`
-	Since   time.Time                  `json:"since"`
+	Server  string                `json:"server"`
+	Models  map[string]notedModel `json:"models,omitempty"`
+	Unload  []string              `json:"unload,omitempty"` // models that were not loaded
+	Command string                `json:"command,omitempty"`
+	Process int                   `json:"process"`
+	Since   time.Time             `json:"since"`
 
 	path string
+}
+
+// notedModel is the configuration that a model had, and that of the server's repository; empty while that is not known.
+type notedModel struct {
+	Own        json.RawMessage `json:"own"`
+	Repository json.RawMessage `json:"repository,omitempty"`
 }
 
 // folder is where notes and journals are kept; empty where there is no place for them.
@@ -57,9 +64,12 @@ func fileOf(p *command.IO, kind string, about ...string) string {
 	return filepath.Join(dir, hex.EncodeToString(h.Sum(nil)[:8])+"."+kind)
 }
 
-// readNote reads the note about a server; nil if there is none.
-func readNote(p *command.IO, server string) (*note, error) {
-	path := fileOf(p, "restore.json", server)
+// serverFile names a file about the server.
+func (s *session) serverFile(kind string) string { return fileOf(s.IO, kind, s.what, s.server) }
+
+// readNote reads the note about the server; nil if there is none.
+func (s *session) readNote() (*note, error) {
+	path := s.serverFile("restore.json")
 	if path == "" {
 		return nil, nil
 	}
@@ -77,37 +87,94 @@ func readNote(p *command.IO, server string) (*note, error) {
 	return n, nil
 }
 
-// running tells whether the search that left the note still runs.
-func (n *note) running() bool {
-	if n.Process == os.Getpid() {
-		return false
+// lock keeps other searches of this machine away from the server until unlock. A place where nothing can be written has no lock.
+func (s *session) lock() (unlock func(), err error) {
+	f := openPrivate(s.serverFile("lock"))
+	switch {
+	case f == nil:
+		return func() {}, nil
+	case lockFile(f):
+		return func() { _ = f.Close() }, nil // which removes the lock
 	}
-	process, err := os.FindProcess(n.Process)
-	return err == nil && process.Signal(syscall.Signal(0)) == nil
+	_ = f.Close() // nothing was written
+	who := "another process"
+	if n, err := s.readNote(); err == nil && n != nil {
+		who = fmt.Sprintf("process %d", n.Process)
+	}
+	return nil, fmt.Errorf("%s of this machine already tunes the server at %s: wait until it has ended", who, s.address())
 }
+
+// openPrivate opens a file of the user alone; nil if that is not possible.
+func openPrivate(path string) *os.File {
+	if path == "" || os.MkdirAll(filepath.Dir(path), 0o700) != nil {
+		return nil
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil
+	}
+	return f
+}
+
+// address is that of the server without secrets.
+func (s *session) address() string { return secret.PublicURL(s.server) }
 
 // keepNote writes what must be put back. A place where nothing can be written is a remark: the search goes on without a note.
 func (s *session) keepNote() {
-	n := &note{Server: secret.PublicURL(s.server), Process: os.Getpid(), Since: time.Now().UTC(), path: fileOf(s.IO, "restore.json", s.server), Command: s.opts.restore}
-	if s.control != nil {
-		n.Models, n.Unload = map[string]json.RawMessage{}, s.control.extra
-		for m, c := range s.control.own {
-			text, err := c.JSON()
-			if err != nil {
-				continue // a configuration that was read can be written
-			}
-			n.Models[m] = text
+	n := &note{Server: s.address(), Process: os.Getpid(), Since: s.began.UTC(), path: s.serverFile("restore.json"), Command: s.opts.restore}
+	err := n.add(s.control)
+	if err == nil {
+		var text []byte
+		if text, err = json.Marshal(n); err == nil {
+			err = writePrivate(n.path, text)
 		}
 	}
-	text, err := json.Marshal(n)
 	if err == nil {
-		err = writePrivate(n.path, text)
-	}
-	if err != nil {
-		fmt.Fprintf(s.Stderr, "warning: no note for the next start could be written: %v; if this search is killed, load the models again yourself\n", err)
+		s.note = n
 		return
 	}
-	s.note = n
+	if !s.warned {
+		fmt.Fprintf(s.Stderr, "warning: no note for the next start could be written: %s; if this search is killed, restore the server yourself\n", line(err))
+	}
+	s.warned = true
+}
+
+// add notes the models of a control, which may be nil.
+func (n *note) add(c *control) error {
+	if c == nil {
+		return nil
+	}
+	n.Models, n.Unload = map[string]notedModel{}, c.extra
+	for m, own := range c.own {
+		if slices.Contains(c.extra, m) {
+			continue
+		}
+		var noted notedModel
+		var err error
+		if noted.Own, err = own.JSON(); err != nil {
+			return err
+		}
+		if other, ok := c.repository[m]; ok {
+			if noted.Repository, err = other.JSON(); err != nil {
+				return err
+			}
+		}
+		n.Models[m] = noted
+	}
+	return nil
+}
+
+// dropNote removes the note, once the server has what it had.
+func (s *session) dropNote() error {
+	if s.note == nil {
+		return nil
+	}
+	err := os.Remove(s.note.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	s.note = nil
+	return err
 }
 
 // writePrivate writes a file of the user alone, at once or not at all.
@@ -124,29 +191,23 @@ func writePrivate(path string, content []byte) error {
 	return os.Rename(path+".new", path)
 }
 
-func (n *note) remove() error { return os.Remove(n.path) }
-
 // honor puts back what an earlier search could not.
 func (s *session) honor(ctx context.Context) error {
-	n, err := readNote(s.IO, s.server)
+	n, err := s.readNote()
 	if err != nil || n == nil {
 		return err
 	}
-	if n.running() {
-		return fmt.Errorf("process %d is tuning this server since %s: wait for it, or end it", n.Process, n.Since.Local().Format(time.TimeOnly))
-	}
-	fmt.Fprintf(s.Stderr, "an earlier search of %s ended without restoring the server; restoring it\n", n.Since.Local().Format(time.DateTime))
+	fmt.Fprintf(s.Stderr, "the search of %s ended without restoring the server; restoring it\n", n.Since.Local().Format(time.DateTime))
 	if n.Command != "" {
-		if err := s.shell(ctx, n.Command, nil); err != nil {
-			return fmt.Errorf("restore the server: %w", err)
-		}
+		err = s.shell(ctx, n.Command, nil)
 	}
-	if len(n.Models) > 0 {
-		if err := s.restoreNoted(ctx, n); err != nil {
-			return fmt.Errorf("restore the server: %w; remove %s if it has its own configuration", err, n.path)
-		}
+	if err == nil && len(n.Models)+len(n.Unload) > 0 {
+		err = s.restoreNoted(ctx, n)
 	}
-	return n.remove()
+	if err != nil {
+		return fmt.Errorf("restore the server at %s: %w; if it has its own configuration already, remove %s", s.address(), err, n.path)
+	}
+	return os.Remove(n.path)
 }
 
 func (s *session) restoreNoted(ctx context.Context, n *note) error {
@@ -154,19 +215,22 @@ func (s *session) restoreNoted(ctx context.Context, n *note) error {
 	if err != nil {
 		return err
 	}
-	c, err := controlOf(svc)
+	defer svc.Close()
+	c, err := newControl(svc)
 	if err != nil {
 		return err
 	}
-	defer c.close()
 	c.extra = n.Unload
-	for m, text := range n.Models {
-		own, err := modelconfig.Parse(text)
-		if err != nil {
+	for _, m := range slices.Sorted(maps.Keys(n.Models)) {
+		c.models = append(c.models, m)
+		if c.own[m], err = modelconfig.Parse(n.Models[m].Own); err != nil {
 			return err
 		}
-		c.models = append(c.models, m)
-		c.own[m] = own
+		if other := n.Models[m].Repository; other != nil {
+			if c.repository[m], err = modelconfig.Parse(other); err != nil {
+				return err
+			}
+		}
 	}
-	return c.restore(ctx)
+	return s.putBack(ctx, c)
 }

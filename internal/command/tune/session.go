@@ -13,10 +13,13 @@ import (
 
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/command/outcome"
+	conn "github.com/redline-bench/redline/internal/command/target"
 	"github.com/redline-bench/redline/internal/find"
 	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/service/kserve"
 	"github.com/redline-bench/redline/internal/tune"
 )
 
@@ -35,7 +38,9 @@ type session struct {
 	began   time.Time
 
 	control   *control // nil without model control
-	noControl string   // why there is none
+	noControl string   // why there is none, although something of the server may be varied
+	changed   bool     // something at the server may have been changed
+	warned    bool     // that no note can be written
 	given     []knob   // those of --vary
 	space     *space
 	note      *note
@@ -52,15 +57,15 @@ const restoreTime = 2 * time.Minute
 
 func (s *session) run() (int, error) {
 	opts, json := s.base.Outcome()
+	if opts.OTLP != "" || opts.RemoteWrite != "" || opts.OwnMetrics || len(opts.ServerMetrics) > 0 {
+		return 0, command.Usage(errors.New("remove --otlp, --prometheus-remote-write and --server-metrics: tune reports candidates, not their requests"))
+	}
 	out, err := outcome.Open(s.IO, opts, "tune", option.CommandLine("redline tune", s.allArguments()))
 	if err != nil {
 		return 0, err
 	}
 	s.outcome = out
 	defer s.outcome.Close()
-	if opts.OTLP != "" || opts.RemoteWrite != "" || opts.OwnMetrics || len(opts.ServerMetrics) > 0 {
-		return 0, command.Usage(errors.New("remove --otlp, --prometheus-remote-write and --server-metrics: tune reports candidates, not their requests"))
-	}
 	if s.silent, err = outcome.Open(s.quiet(), plan.DefaultOutcome(), "tune", ""); err != nil {
 		return 0, err
 	}
@@ -77,8 +82,22 @@ func (s *session) run() (int, error) {
 	}
 	s.IO = s.IO.ForRun(opts, plan.Redline, s.sigs)
 	s.began = time.Now()
-	if err := s.prepare(s.sigs.Soft); err != nil {
+	var embedded bool
+	if s.server, embedded = s.base.Server(); embedded {
+		return 0, command.Usage(errors.New("--embedded starts a server for each candidate, so that none can be changed: start 'redline serve --model-control-mode explicit --load-model MODEL', and name it with -u"))
+	}
+	unlock, err := s.lock()
+	if err != nil {
 		return s.failed(err), nil
+	}
+	defer unlock()
+	if err := s.prepare(s.sigs.Soft); err != nil {
+		code := s.failed(err)
+		s.sigs.Enter(command.Writing)
+		if s.restore() != nil {
+			code = command.ExitError
+		}
+		return code, nil
 	}
 	s.sigs.Enter(command.Loading)
 	ended := s.searchAll(s.sigs.Soft)
@@ -101,32 +120,23 @@ func (s *session) failed(err error) int {
 	return command.ExitError
 }
 
-// prepare asks the server what it has, restores what an earlier search left, and settles what is varied.
+// prepare restores what an earlier search left, asks the server what it has, and settles what is varied.
 func (s *session) prepare(ctx context.Context) error {
-	pl := s.base.Plan()
-	if pl == nil {
-		s.server = strings.Join(s.rest, " ")
-		s.noControl = "'redline tune llm' changes the server with --apply only"
-	} else {
-		s.server = pl.Target.URL
-		if pl.Target.Embedded {
-			return errors.New("--embedded starts a server for each candidate, so that none can be changed: start 'redline serve --model-control-mode explicit --load-model MODEL', and name it with -u")
-		}
-	}
 	if err := s.honor(ctx); err != nil {
 		return err
 	}
-	if pl != nil {
-		if err := s.connect(ctx, pl); err != nil {
-			return err
-		}
+	if err := s.connect(ctx); err != nil {
+		return err
 	}
 	if err := s.settle(); err != nil {
 		return err
 	}
+	if err := s.checkConfigFile(); err != nil {
+		return err
+	}
 	s.entries = map[string]entry{}
 	s.journal = s.openJournal()
-	if s.control != nil || s.opts.apply != "" {
+	if s.opts.apply != "" {
 		s.keepNote()
 	}
 	conf := tune.Config{Present: s.present(), Seed: s.opts.seed, Budget: s.opts.budget, Resolution: s.opts.resolution}
@@ -140,20 +150,42 @@ func (s *session) prepare(ctx context.Context) error {
 	return nil
 }
 
-// connect opens the control of the server's models, if it has one and something of the server is to be varied.
-func (s *session) connect(ctx context.Context, pl *plan.Plan) error {
-	if s.opts.apply != "" {
+// connect opens the control of the server's models, if something of the server may be varied.
+func (s *session) connect(ctx context.Context) error {
+	pl := s.base.Plan()
+	switch {
+	case pl == nil:
+		s.noControl = "'redline tune llm' changes the server with --apply only"
+		return nil
+	case s.opts.apply != "":
 		s.noControl = "--apply changes the server"
+		return nil
+	case len(s.given) > 0 && !slices.ContainsFunc(s.given, func(k knob) bool { return k.part == ofServer }):
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.opts.ready)
 	defer cancel()
-	c, err := newControl(ctx, pl)
-	if none := (noControlError{}); errors.As(err, &none) {
-		s.noControl = none.why
-		return nil
+	svc, err := open(pl)
+	if err != nil {
+		return err
 	}
-	s.control = c
+	c, err := newControl(svc)
+	if err == nil {
+		s.control = c
+		err = c.read(ctx, pl.Target.Model, func() {
+			s.changed = true
+			s.keepNote()
+		})
+	}
+	if none := (noControlError{}); errors.As(err, &none) && (c == nil || len(c.extra)+len(c.repository) == 0) {
+		s.noControl, s.control, s.changed = none.why, nil, false
+		_ = svc.Close() // nothing is in flight
+		return s.dropNote()
+	}
+	if e, ok := errors.AsType[*service.Error](err); ok && !s.changed {
+		e.Op = kserve.OpMetadata
+		err = errors.New(conn.Advise(&pl.Target, "-i", e) + conn.ModelsThere(ctx, svc, &pl.Target, e))
+	}
 	return err
 }
 
@@ -161,10 +193,14 @@ func (s *session) connect(ctx context.Context, pl *plan.Plan) error {
 func (s *session) present() tune.Point {
 	var p tune.Point
 	for _, k := range s.space.knobs {
-		if k.part == ofCommand {
+		switch {
+		case k.part == ofCommand:
 			return nil
+		case k.present == "": // the command line has no shape, and the model may need one
+			p = append(p, 0)
+		default:
+			p = append(p, slices.Index(k.Values, k.present)) // -1 is tune.NotListed
 		}
-		p = append(p, slices.Index(k.Values, k.present)) // -1 is tune.NotListed
 	}
 	return p
 }
@@ -201,7 +237,9 @@ func (s *session) searchAll(ctx context.Context) error {
 				s.search.Stop("interrupted")
 				return ctx.Err()
 			}
-			s.journal.add(e)
+			if !e.cut {
+				s.journal.add(e)
+			}
 		}
 		s.entries[strings.Join(e.Values, "\n")] = s.merged(e)
 		s.search.Observe(e.measurement(known))
@@ -235,29 +273,56 @@ func (e *entry) measurement(known bool) tune.Measurement {
 func (s *session) restore() error {
 	ctx, cancel := context.WithTimeout(context.Background(), restoreTime)
 	defer cancel()
+	if !s.changed {
+		if s.control != nil {
+			s.control.close()
+		}
+		return s.dropNote()
+	}
+	defer context.AfterFunc(s.sigs.Hard, func() {
+		fmt.Fprintf(s.Stderr, "restoring the server; if this is stopped, %s\n", s.later())
+	})()
 	var err error
 	if s.control != nil {
 		defer s.control.close()
-		err = s.control.wait(ctx, min(s.opts.ready, restoreTime/2))
-		if err == nil {
-			err = s.control.restore(ctx)
+		if err = awaitServer(ctx, s.control.svc, min(s.opts.ready, restoreTime/2)); err == nil {
+			err = s.putBack(ctx, s.control)
 		}
 	}
 	if s.opts.restore != "" {
-		err = errors.Join(err, s.shell(ctx, s.opts.restore, nil))
+		err = s.shell(ctx, s.opts.restore, nil)
 	}
 	if err != nil {
-		fmt.Fprintf(s.Stderr, "redline tune: the server could not be restored: %s; the next 'redline tune' for this server restores it\n", line(err))
+		fmt.Fprintf(s.Stderr, "redline tune: the server could not be restored: %s; %s\n", line(err), s.later())
 		return err
 	}
-	if s.note != nil {
-		err = s.note.remove()
+	if err := s.dropNote(); err != nil {
+		fmt.Fprintf(s.Stderr, "redline tune: the server is restored, but the note about it could not be removed: %s; remove the file\n", line(err))
+		return err
 	}
 	switch {
+	case s.search == nil: // nothing was searched
 	case s.control != nil:
 		fmt.Fprintf(s.Stdout, "\nThe server has its own configuration again.\n")
-	case s.opts.apply != "" && s.opts.restore == "":
+	case s.opts.restore == "":
 		fmt.Fprintf(s.Stdout, "\nThe server keeps the last candidate: --restore COMMAND would undo --apply at the end.\n")
+	}
+	return nil
+}
+
+// later says what restores a server that this process does not restore.
+func (s *session) later() string {
+	if s.note == nil {
+		return "load its models again yourself"
+	}
+	return "the next 'redline tune' with -u " + s.address() + " restores it"
+}
+
+// putBack gives the models of a control the configurations back that they had.
+func (s *session) putBack(ctx context.Context, c *control) error {
+	changed, err := c.restore(ctx)
+	for _, m := range changed {
+		fmt.Fprintf(s.Stderr, "warning: the configuration of the model %q in the server's repository is not the one from before the search; the server has that of the repository\n", m)
 	}
 	return err
 }

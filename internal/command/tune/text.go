@@ -105,10 +105,13 @@ func (s *session) answer(res *result.Result) {
 	t := res.Tune
 	fmt.Fprintln(s.Stdout)
 	s.table(t)
-	if t.Best == nil {
-		fmt.Fprintln(s.Stdout, "No candidate holds the objectives: allow more in --slo, or vary other settings")
-	} else {
+	switch {
+	case t.Best != nil:
 		s.best(t)
+	case t.State == complete:
+		fmt.Fprintln(s.Stdout, "No candidate holds the objectives: allow more in --slo, or vary other settings")
+	default:
+		fmt.Fprintln(s.Stdout, "No candidate was seen to hold the objectives")
 	}
 	if t.Reason != "" {
 		fmt.Fprintf(s.Stdout, "Not everything was measured: %s\n", cleantext.Line(t.Reason))
@@ -139,14 +142,16 @@ func (s *session) table(t *result.Tune) {
 		heads = append(heads, k.Name)
 	}
 	fmt.Fprintln(w, strings.Join(append(heads, "remark"), "\t"))
+	hidden := 0
 	for i, c := range list {
 		if i >= mostRows && !c.Present {
+			hidden++
 			continue
 		}
 		fmt.Fprintln(w, strings.Join(s.cells(t, c), "\t"))
 	}
 	_ = w.Flush() // standard output reports its own errors
-	if hidden := len(list) - mostRows; hidden > 0 {
+	if hidden > 0 {
 		fmt.Fprintf(s.Stdout, "%d more candidates are in --json, --csv and --report\n", hidden)
 	}
 	fmt.Fprintln(s.Stdout)

@@ -6,6 +6,7 @@ package tune
 import (
 	"context"
 	"errors"
+	"io"
 	"time"
 
 	"github.com/redline-bench/redline/internal/command"
@@ -29,6 +30,8 @@ type target interface {
 	Run(ctx context.Context, lv result.Level, drain time.Duration, first measure.Look, watch measure.Watch) error
 	Outcome() (o plan.Outcome, json string)
 	Arguments() []string
+	// Server is the address of the server. embedded: each Start starts a server.
+	Server() (address string, embedded bool)
 	// Sample has every number that a rule can be about.
 	Sample() *gate.Sample
 	Plan() *plan.Plan
@@ -81,10 +84,14 @@ func Run(p *command.IO, args []string) (int, error) {
 // target reads the options of the traffic, with further ones of a candidate behind them.
 func (s *session) target(more []string) (target, error) {
 	args := append(append([]string{}, s.rest...), more...)
-	if s.what == ofLLM {
-		return llm.NewProber(s.IO, args)
+	p := *s.IO
+	if s.base != nil {
+		p.Stderr = io.Discard // warnings about options were printed before
 	}
-	return profile.NewProber(s.IO, args, true)
+	if s.what == ofLLM {
+		return llm.NewProber(&p, args)
+	}
+	return profile.NewProber(&p, args, true)
 }
 
 // usage marks an error of the options, unless it asks for something else.

@@ -4,6 +4,8 @@ package modelconfig
 
 import (
 	"fmt"
+	"math"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,12 +33,19 @@ const (
 )
 
 // Config is the configuration of a model.
-type Config struct{ pb *kserve.ModelConfig }
+type Config struct {
+	pb      *kserve.ModelConfig
+	unknown []unknown
+}
 
-// Parse reads protobuf's JSON of a configuration.
+// Parse reads protobuf's JSON of a configuration. Fields that this program does not know are kept.
 func Parse(json []byte) (Config, error) {
 	c := Config{pb: &kserve.ModelConfig{}}
-	if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(json, c.pb); err != nil {
+	err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(json, c.pb)
+	if err == nil {
+		c.unknown, err = readUnknown(c.pb.ProtoReflect().Descriptor(), json)
+	}
+	if err != nil {
 		return c, fmt.Errorf("read the model's configuration: %w", err)
 	}
 	return c, nil
@@ -44,11 +53,17 @@ func Parse(json []byte) (Config, error) {
 
 // JSON is the configuration for a load request.
 func (c Config) JSON() ([]byte, error) {
-	return protojson.MarshalOptions{UseProtoNames: true}.Marshal(c.pb)
+	text, err := protojson.MarshalOptions{UseProtoNames: true}.Marshal(c.pb)
+	if err != nil {
+		return nil, err
+	}
+	return addUnknown(c.pb.ProtoReflect().Descriptor(), text, c.unknown)
 }
 
 // Equal tells whether two configurations are the same.
-func (c Config) Equal(other Config) bool { return proto.Equal(c.pb, other.pb) }
+func (c Config) Equal(other Config) bool {
+	return proto.Equal(c.pb, other.pb) && reflect.DeepEqual(c.unknown, other.unknown)
+}
 
 // Name is the name of the model.
 func (c Config) Name() string { return c.pb.GetName() }
@@ -87,22 +102,26 @@ func (c Config) Groups() string {
 	return strings.Join(out, "/")
 }
 
-// Value is the present value of a setting.
+// Value is the present value of a setting. Instance groups with different counts have several counts with + between them.
 func (c Config) Value(setting string) string {
 	dyn := c.pb.GetDynamicBatching()
 	switch setting {
 	case Instances:
-		if g := c.pb.GetInstanceGroup(); len(g) > 0 {
-			return strconv.Itoa(int(max(1, g[0].GetCount())))
+		var list []string
+		for _, g := range c.pb.GetInstanceGroup() {
+			list = append(list, strconv.Itoa(int(max(1, g.GetCount()))))
 		}
-		return "1"
+		if list = slices.Compact(list); len(list) == 0 {
+			return "1"
+		}
+		return strings.Join(list, "+")
 	case MaxBatch:
 		return strconv.Itoa(c.MaxBatch())
 	case QueueDelay:
 		if dyn == nil {
 			return Off
 		}
-		return shortTime(time.Duration(dyn.GetMaxQueueDelayMicroseconds()) * time.Microsecond)
+		return unit.Short(time.Duration(min(dyn.GetMaxQueueDelayMicroseconds(), math.MaxInt64/1000)) * time.Microsecond)
 	case Preferred:
 		var list []string
 		for _, n := range dyn.GetPreferredBatchSize() {
@@ -114,18 +133,6 @@ func (c Config) Value(setting string) string {
 		return strings.Join(list, "+")
 	}
 	return ""
-}
-
-func shortTime(d time.Duration) string {
-	switch {
-	case d == 0:
-		return "0"
-	case d < time.Millisecond:
-		return strconv.FormatInt(d.Microseconds(), 10) + "us"
-	case d < time.Second:
-		return strconv.FormatFloat(float64(d)/float64(time.Millisecond), 'f', -1, 64) + "ms"
-	}
-	return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) + "s"
 }
 
 // Can says why the model does not have a setting; nil if it has.
@@ -148,7 +155,7 @@ func (c Config) With(setting, value string) (Config, error) {
 	if err := c.Can(setting); err != nil {
 		return c, err
 	}
-	next := Config{pb: proto.CloneOf(c.pb)}
+	next := Config{pb: proto.CloneOf(c.pb), unknown: c.unknown}
 	var err error
 	switch setting {
 	case Instances:
@@ -168,16 +175,24 @@ func (c Config) With(setting, value string) (Config, error) {
 // Settings are all settings, in the order in which they are applied.
 func Settings() []string { return []string{Instances, MaxBatch, QueueDelay, Preferred} }
 
-func (c Config) setInstances(value string) error {
-	n, err := strconv.Atoi(value)
+func count(setting, value string) (int32, error) {
+	n, err := strconv.ParseInt(value, 10, 32)
 	if err != nil || n < 1 {
-		return fmt.Errorf("%s is a whole number from 1, not %q", Instances, value)
+		return 0, fmt.Errorf("%s is a whole number from 1, not %q", setting, value)
+	}
+	return int32(n), nil
+}
+
+func (c Config) setInstances(value string) error {
+	n, err := count(Instances, value)
+	if err != nil {
+		return err
 	}
 	if len(c.pb.GetInstanceGroup()) == 0 {
 		c.pb.InstanceGroup = []*kserve.ModelInstanceGroup{{}}
 	}
 	for _, g := range c.pb.GetInstanceGroup() {
-		g.Count = int32(n)
+		g.Count = n
 	}
 	return nil
 }
@@ -185,12 +200,12 @@ func (c Config) setInstances(value string) error {
 // setMaxBatch also adds a dynamic batcher, without which the server makes no batches of single requests. Preferred sizes that
 // the server derived from the largest batch follow it.
 func (c Config) setMaxBatch(value string) error {
-	n, err := strconv.Atoi(value)
-	if err != nil || n < 1 {
-		return fmt.Errorf("%s is a whole number from 1, not %q", MaxBatch, value)
+	n, err := count(MaxBatch, value)
+	if err != nil {
+		return err
 	}
 	old := c.pb.GetMaxBatchSize()
-	c.pb.MaxBatchSize = int32(n)
+	c.pb.MaxBatchSize = n
 	if c.Sequence() {
 		return nil
 	}
@@ -201,7 +216,7 @@ func (c Config) setMaxBatch(value string) error {
 	if sizes := dyn.GetPreferredBatchSize(); len(sizes) == 1 && sizes[0] == old {
 		dyn.PreferredBatchSize = nil
 	}
-	dyn.PreferredBatchSize = slices.DeleteFunc(dyn.GetPreferredBatchSize(), func(size int32) bool { return size > int32(n) })
+	dyn.PreferredBatchSize = slices.DeleteFunc(dyn.GetPreferredBatchSize(), func(size int32) bool { return size > n })
 	return nil
 }
 
@@ -224,23 +239,31 @@ func (c Config) setQueueDelay(value string) error {
 }
 
 func (c Config) setPreferred(value string) error {
-	var sizes []int32
-	for part := range strings.SplitSeq(value, "+") {
-		if value == None {
-			break
-		}
-		n, err := strconv.Atoi(part)
-		if err != nil || n < 1 {
-			return fmt.Errorf("%s is batch sizes such as 4 or 4+8, or none, not %q", Preferred, value)
-		}
-		if n > c.MaxBatch() {
-			return fmt.Errorf("the preferred batch size %d is above the largest batch of %d", n, c.MaxBatch())
-		}
-		sizes = append(sizes, int32(n))
+	sizes, err := PreferredSizes(value)
+	if err != nil {
+		return err
+	}
+	if most := slices.Max(append(sizes, 0)); int(most) > c.MaxBatch() {
+		return fmt.Errorf("the preferred batch size %d is above the largest batch of %d", most, c.MaxBatch())
 	}
 	if !c.Dynamic() {
 		c.pb.SchedulingChoice = &kserve.ModelConfig_DynamicBatching{DynamicBatching: &kserve.ModelDynamicBatching{}}
 	}
 	c.pb.GetDynamicBatching().PreferredBatchSize = sizes
 	return nil
+}
+
+// PreferredSizes reads the value of Preferred.
+func PreferredSizes(value string) (sizes []int32, err error) {
+	if value == None {
+		return nil, nil
+	}
+	for part := range strings.SplitSeq(value, "+") {
+		n, err := strconv.ParseInt(part, 10, 32)
+		if err != nil || n < 1 {
+			return nil, fmt.Errorf("%s is batch sizes such as 4 or 4+8, or none, not %q", Preferred, value)
+		}
+		sizes = append(sizes, int32(n))
+	}
+	return sizes, nil
 }

@@ -62,6 +62,7 @@ func TestCannot(t *testing.T) {
 	f(`{"name":"m","ensemble_scheduling":{"step":[{"model_name":"a"}]}}`, Instances, "2", "is an ensemble")
 	f(sample, Preferred, "16", "above the largest batch of 8")
 	f(sample, Instances, "x", "whole number")
+	f(sample, MaxBatch, "4294967297", "whole number")
 }
 
 // The text reads back as the same configuration, and equal configurations have equal texts.
@@ -83,5 +84,61 @@ func TestTextReadsBack(t *testing.T) {
 	}
 	if d := Diff("old", c, "new", c); d != "" {
 		t.Errorf("a diff of equal configurations:\n%s", d)
+	}
+}
+
+// Fields that the program does not know, of a newer server, are in the override and in the text, also after a change.
+func TestUnknownFieldsStay(t *testing.T) {
+	const newer = `{"name":"m","max_batch_size":8,"new_flag":true,"new_policy":{"limit":3,"names":["a b","KIND_NEW"],"of":{"x y":"1"}},
+ "input":[{"name":"A","data_type":"TYPE_FP4","dims":["-1"],"is_new":"yes"}],
+ "instance_group":[{"kind":"KIND_CPU","count":1},{"kind":"KIND_CPU","count":1,"affinity":"12"}],
+ "dynamic_batching":{"new_delay":7},"parameters":{"p":{"string_value":"v","sealed":true}}}`
+	c := parse(t, newer)
+	changed, err := c.With(Instances, "4")
+	if err != nil {
+		t.Fatal(err)
+	}
+	json, err := changed.JSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Join(strings.Fields(changed.Text()), " ")
+	for _, want := range []string{
+		"new_flag: true", `limit: 3 names: "a b" names: KIND_NEW of { key: "x y" value: 1 }`, `data_type: TYPE_FP4`, `is_new: "yes"`, "affinity: 12", "new_delay: 7",
+		"sealed: true", `# Redline does not know the field "new_flag"`,
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %s in\n%s", want, changed.Text())
+		}
+	}
+	back := parse(t, string(json))
+	if !back.Equal(changed) || back.Equal(c) || back.Text() != changed.Text() {
+		t.Errorf("the override\n%s\nreads back as\n%s", json, back.Text())
+	}
+	if d := Diff("old", c, "new", changed); strings.Contains(d, "-  affinity") {
+		t.Errorf("the diff changes a field that did not change:\n%s", d)
+	}
+	off, err := changed.With(QueueDelay, Off)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if json, err := off.JSON(); err != nil || strings.Contains(string(json), "new_delay") || strings.Contains(off.Text(), "new_delay") {
+		t.Errorf("a field of the batcher that was removed is left: %v\n%s", err, json)
+	}
+	without := parse(t, strings.Replace(newer, `"new_flag":true,`, "", 1))
+	if without.Equal(c) {
+		t.Error("configurations that differ in an unknown field are equal")
+	}
+}
+
+// Instance groups with different counts have no common count.
+func TestCountsOfGroups(t *testing.T) {
+	c := parse(t, `{"name":"m","instance_group":[{"count":1},{"count":3}]}`)
+	if got := c.Value(Instances); got != "1+3" {
+		t.Errorf("instances %s", got)
+	}
+	all, err := c.With(Instances, "2")
+	if err != nil || all.Value(Instances) != "2" {
+		t.Errorf("instances %s, %v", all.Value(Instances), err)
 	}
 }

@@ -14,7 +14,8 @@ import (
 // equal texts, so that two can be compared line by line.
 func (c Config) Text() string {
 	var b strings.Builder
-	writeFields(&b, c.pb.ProtoReflect(), "")
+	w := writer{b: &b, unknown: c.unknown}
+	w.fields(c.pb.ProtoReflect(), "", "")
 	return b.String()
 }
 
@@ -23,7 +24,13 @@ func Diff(oldName string, old Config, newName string, changed Config) string {
 	return string(diff.Diff(oldName, []byte(old.Text()), newName, []byte(changed.Text())))
 }
 
-func writeFields(b *strings.Builder, m protoreflect.Message, indent string) {
+type writer struct {
+	b       *strings.Builder
+	unknown []unknown
+}
+
+// fields writes the fields of a message. path is that of the message, indent the spaces before each line.
+func (w writer) fields(m protoreflect.Message, path, indent string) {
 	fields := m.Descriptor().Fields()
 	for i := range fields.Len() {
 		f := fields.Get(i)
@@ -33,37 +40,42 @@ func writeFields(b *strings.Builder, m protoreflect.Message, indent string) {
 		v := m.Get(f)
 		switch {
 		case f.IsMap():
-			writeMap(b, f, v.Map(), indent)
+			w.entries(f, v.Map(), path, indent)
 		case f.IsList() && f.Message() == nil:
 			list := make([]string, v.List().Len())
 			for j := range list {
 				list[j] = scalar(f, v.List().Get(j))
 			}
-			fmt.Fprintf(b, "%s%s: [ %s ]\n", indent, f.Name(), strings.Join(list, ", "))
+			fmt.Fprintf(w.b, "%s%s: [ %s ]\n", indent, f.Name(), strings.Join(list, ", "))
 		case f.IsList():
 			for j := range v.List().Len() {
-				writeMessage(b, string(f.Name()), v.List().Get(j).Message(), indent)
+				w.message(string(f.Name()), v.List().Get(j).Message(), itemPath(path, f, j), indent)
 			}
 		case f.Message() != nil:
-			writeMessage(b, string(f.Name()), v.Message(), indent)
+			w.message(string(f.Name()), v.Message(), fieldPath(path, f), indent)
 		default:
-			fmt.Fprintf(b, "%s%s: %s\n", indent, f.Name(), scalar(f, v))
+			fmt.Fprintf(w.b, "%s%s: %s\n", indent, f.Name(), scalar(f, v))
+		}
+	}
+	for i := range w.unknown {
+		if u := &w.unknown[i]; u.path == path {
+			u.write(w.b, indent)
 		}
 	}
 }
 
-func writeMessage(b *strings.Builder, name string, m protoreflect.Message, indent string) {
+func (w writer) message(name string, m protoreflect.Message, path, indent string) {
 	var inner strings.Builder
-	writeFields(&inner, m, indent+"  ")
+	writer{&inner, w.unknown}.fields(m, path, indent+"  ")
 	if inner.Len() == 0 {
-		fmt.Fprintf(b, "%s%s { }\n", indent, name)
+		fmt.Fprintf(w.b, "%s%s { }\n", indent, name)
 		return
 	}
-	fmt.Fprintf(b, "%s%s {\n%s%s}\n", indent, name, inner.String(), indent)
+	fmt.Fprintf(w.b, "%s%s {\n%s%s}\n", indent, name, inner.String(), indent)
 }
 
-// writeMap writes the entries of a map by their keys.
-func writeMap(b *strings.Builder, f protoreflect.FieldDescriptor, m protoreflect.Map, indent string) {
+// entries writes the entries of a map by their keys.
+func (w writer) entries(f protoreflect.FieldDescriptor, m protoreflect.Map, path, indent string) {
 	var keys []protoreflect.MapKey
 	m.Range(func(k protoreflect.MapKey, _ protoreflect.Value) bool {
 		keys = append(keys, k)
@@ -71,13 +83,13 @@ func writeMap(b *strings.Builder, f protoreflect.FieldDescriptor, m protoreflect
 	})
 	slices.SortFunc(keys, func(x, y protoreflect.MapKey) int { return strings.Compare(x.String(), y.String()) })
 	for _, k := range keys {
-		fmt.Fprintf(b, "%s%s {\n%s  key: %s\n", indent, f.Name(), indent, scalar(f.MapKey(), k.Value()))
+		fmt.Fprintf(w.b, "%s%s {\n%s  key: %s\n", indent, f.Name(), indent, scalar(f.MapKey(), k.Value()))
 		if v := m.Get(k); f.MapValue().Message() != nil {
-			writeMessage(b, "value", v.Message(), indent+"  ")
+			w.message("value", v.Message(), entryPath(path, f, k.String()), indent+"  ")
 		} else {
-			fmt.Fprintf(b, "%s  value: %s\n", indent, scalar(f.MapValue(), v))
+			fmt.Fprintf(w.b, "%s  value: %s\n", indent, scalar(f.MapValue(), v))
 		}
-		fmt.Fprintf(b, "%s}\n", indent)
+		fmt.Fprintf(w.b, "%s}\n", indent)
 	}
 }
 

@@ -87,7 +87,10 @@ func (s *Service) over(ctx context.Context, conn *h1.Conn, c call) (*wire.Reply,
 func (s *Service) ended(ctx context.Context, e *service.Error) *service.Error {
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		e.Class, e.Text = record.Timeout, fmt.Sprintf("%s: no answer from %s within %s", e.Op, s.at.Addr(), s.target.Timeout)
+		e.Class, e.Text = record.Timeout, fmt.Sprintf("%s: no answer from %s in time", e.Op, s.at.Addr())
+		if s.target.Timeout > 0 {
+			e.Text = fmt.Sprintf("%s: no answer from %s within %s", e.Op, s.at.Addr(), s.target.Timeout)
+		}
 	case ctx.Err() != nil:
 		e.Class = record.Canceled
 	}

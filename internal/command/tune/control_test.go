@@ -1,0 +1,178 @@
+package tune
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/tune"
+)
+
+// fakeServer loads models as Triton does. Configurations are JSON; a model without an entry in loaded is not loaded.
+type fakeServer struct {
+	service.Service
+	repository, loaded map[string]string
+	broken             bool // models of the repository do not load
+	refuses            bool // nothing can be loaded
+	deaf               bool // overrides are ignored
+}
+
+func (s *fakeServer) ModelConfig(_ context.Context, model string) ([]byte, error) {
+	text, ok := s.loaded[model]
+	if !ok {
+		return nil, &service.Error{Class: record.Server, Text: "unknown model"}
+	}
+	return []byte(text), nil
+}
+
+func (s *fakeServer) LoadModel(_ context.Context, model string, config []byte) error {
+	text, ok := s.repository[model]
+	switch {
+	case s.refuses || !ok || s.broken && config == nil:
+		return &service.Error{Class: record.Server, Text: "not loaded"}
+	case config != nil && !s.deaf:
+		text = string(config)
+	}
+	s.loaded[model] = text
+	return nil
+}
+
+func (s *fakeServer) UnloadModel(_ context.Context, model string) error {
+	delete(s.loaded, model)
+	return nil
+}
+
+func (*fakeServer) Identify(context.Context) (service.Server, error) { return service.Server{}, nil }
+
+func (s *fakeServer) Models(context.Context) (list []service.ListedModel, err error) {
+	for _, name := range slices.Sorted(maps.Keys(s.repository)) {
+		m := service.ListedModel{Name: name}
+		if _, ok := s.loaded[name]; ok {
+			m.State = service.Ready
+		}
+		list = append(list, m)
+	}
+	return list, nil
+}
+
+const (
+	one      = `{"name":"m","max_batch_size":4,"instance_group":[{"count":1}]}`
+	two      = `{"name":"m","max_batch_size":4,"instance_group":[{"count":2}]}`
+	three    = `{"name":"m","max_batch_size":4,"instance_group":[{"count":3}]}`
+	ensemble = `{"name":"e","ensemble_scheduling":{"step":[{"model_name":"a"},{"model_name":"b"}]}}`
+)
+
+// reading reads the models of a server; kept counts the notes.
+func reading(t *testing.T, s *fakeServer, model string) (c *control, kept int) {
+	t.Helper()
+	c, err := newControl(s)
+	if err == nil {
+		err = c.read(t.Context(), model, func() { kept++ })
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, kept
+}
+
+func knobOf(t *testing.T, c *control, name string, values ...string) knob {
+	t.Helper()
+	present, err := c.value("", name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return knob{Knob: tune.Knob{Name: name, Values: values}, part: ofServer, setting: name, present: present}
+}
+
+// instances is the setting of a model at the server.
+func instances(t *testing.T, c *control, model string) string {
+	t.Helper()
+	now, err := c.config(t.Context(), model)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return now.Value("instances")
+}
+
+// After a candidate the model has what it had, also if it had been loaded with another configuration than that of the repository.
+func TestRestore(t *testing.T) {
+	f := func(name, repository, had string, between func(*fakeServer, *control), want string, wantChanged, ok bool) {
+		t.Run(name, func(t *testing.T) {
+			s := &fakeServer{repository: map[string]string{"m": repository}, loaded: map[string]string{"m": had}}
+			c, kept := reading(t, s, "m")
+			if kept == 0 || instances(t, c, "m") != c.own["m"].Value("instances") {
+				t.Fatalf("%d notes, %s instances after reading", kept, instances(t, c, "m"))
+			}
+			if err := c.apply(t.Context(), []knob{knobOf(t, c, "instances", "8")}, []string{"8"}); err != nil || instances(t, c, "m") != "8" {
+				t.Fatalf("%v, %s instances", err, instances(t, c, "m"))
+			}
+			between(s, c)
+			changed, err := c.restore(t.Context())
+			if (err == nil) != ok || (len(changed) > 0) != wantChanged || instances(t, c, "m") != want {
+				t.Errorf("%v, changed %v, %s instances", err, changed, instances(t, c, "m"))
+			}
+		})
+	}
+	nothing := func(*fakeServer, *control) {}
+	f("own is that of the repository", one, one, nothing, "1", false, true)
+	f("own is another one", one, two, nothing, "2", false, true)
+	f("the repository was changed", one, one, func(s *fakeServer, _ *control) { s.repository["m"] = three }, "3", true, true)
+	f("the repository was changed, own is another one", one, two, func(s *fakeServer, _ *control) { s.repository["m"] = three }, "3", true, true)
+	f("killed before the repository was known", one, two, func(_ *fakeServer, c *control) { clear(c.repository) }, "2", false, true)
+	f("the repository is broken", one, one, func(s *fakeServer, _ *control) { s.broken = true }, "1", false, true)
+	f("nothing loads", one, one, func(s *fakeServer, _ *control) { s.refuses = true }, "8", false, false)
+}
+
+// An ensemble that was not loaded is unloaded at the end with those of its steps that were not loaded.
+func TestRestoreUnloads(t *testing.T) {
+	s := &fakeServer{repository: map[string]string{"e": ensemble, "a": one, "b": two}, loaded: map[string]string{"b": two}}
+	load := func() { s.loaded["a"] = one } // the server loads the steps with the ensemble
+	c, err := newControl(s)
+	if err == nil {
+		err = c.read(t.Context(), "e", load)
+	}
+	if err != nil || len(s.loaded) != 3 {
+		t.Fatalf("%v, loaded %v", err, s.loaded)
+	}
+	if _, err := c.restore(t.Context()); err != nil || len(s.loaded) != 1 || s.loaded["b"] != two {
+		t.Errorf("%v, loaded %v", err, s.loaded)
+	}
+}
+
+// The present values leave every step of an ensemble as it is, also if the steps differ.
+func TestPresentOfSteps(t *testing.T) {
+	s := &fakeServer{repository: map[string]string{"e": ensemble, "a": one, "b": two}, loaded: map[string]string{"e": ensemble, "a": one, "b": two}}
+	c, _ := reading(t, s, "e")
+	k := knobOf(t, c, "instances", "1", "2")
+	if k.present != "1/2" {
+		t.Errorf("present %s", k.present)
+	}
+	for value, want := range map[string]string{"1/2": "1 2", "1": "1 1", "2": "2 2"} {
+		if err := c.apply(t.Context(), []knob{k}, []string{value}); err != nil {
+			t.Fatal(err)
+		}
+		if got := instances(t, c, "a") + " " + instances(t, c, "b"); got != want {
+			t.Errorf("instances=%s: the steps have %s, not %s", value, got, want)
+		}
+	}
+}
+
+// A server without model control, and one that ignores overrides, are told apart from one that changes.
+func TestServersThatDoNotChange(t *testing.T) {
+	c, err := newControl(&fakeServer{repository: map[string]string{"m": one}, loaded: map[string]string{"m": one}, refuses: true})
+	if err == nil {
+		err = c.read(t.Context(), "m", func() {})
+	}
+	if !errors.As(err, new(noControlError)) {
+		t.Errorf("no control: %v", err)
+	}
+	s := &fakeServer{repository: map[string]string{"m": one}, loaded: map[string]string{"m": one}, deaf: true}
+	c, _ = reading(t, s, "m")
+	if err := c.apply(t.Context(), []knob{knobOf(t, c, "instances", "2")}, []string{"2"}); err == nil {
+		t.Error("a server that ignored the override was not noticed")
+	}
+}
