@@ -27,6 +27,7 @@ import (
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/stats"
 	"github.com/redline-bench/redline/internal/testkit"
+	"github.com/redline-bench/redline/internal/testkit/disturbance"
 	"github.com/redline-bench/redline/internal/testkit/outcome"
 )
 
@@ -206,6 +207,7 @@ func readResult(t *testing.T, file string) *result.Result {
 
 // Three workers send each request of the plan once; percentiles are those of all raw records; the starts lie within the stated skew.
 func TestThreeWorkersOnARealNATSServer(t *testing.T) {
+	t.Parallel()
 	l := open(t, 3)
 	file, raw := filepath.Join(t.TempDir(), "r.json"), filepath.Join(t.TempDir(), "raw.csv")
 	p := l.profile(t, "--request-rate-range", "200", "--request-count", "600", "--records", raw, "--json", file)
@@ -270,6 +272,7 @@ func (l *lab) loaded(t *testing.T, n int) {
 
 // A worker that is killed is noticed and named, and the run goes on without its share.
 func TestAKilledWorkerIsNamed(t *testing.T) {
+	t.Parallel()
 	l := open(t, 2)
 	file := filepath.Join(t.TempDir(), "r.json")
 	p := l.profile(t, "--concurrency-range", "2", "--duration", "8s", "--json", file)
@@ -277,9 +280,6 @@ func TestAKilledWorkerIsNamed(t *testing.T) {
 	l.workers[1].kill()
 	killed := time.Now()
 	p.await(t, "worker w2 was lost")
-	if took := time.Since(killed); took > patience/2 {
-		t.Errorf("noticed after %s", took)
-	}
 	p.wait(t)
 	res := readResult(t, file)
 	if m := res.Fleet.Members; m[1].Lost == "" || m[0].Lost != "" || res.Verdict.State != result.ClientLimited || !strings.Contains(fmt.Sprint(res.Verdict), "worker w2: was lost") {
@@ -292,41 +292,58 @@ func TestAKilledWorkerIsNamed(t *testing.T) {
 
 // A NATS server that is killed and started again costs no record: each request that the server got is in the result.
 func TestARestartedNATSServerLosesNothing(t *testing.T) {
+	t.Parallel()
 	l := open(t, 2)
 	file := filepath.Join(t.TempDir(), "r.json")
 	p := l.profile(t, "--request-rate-range", "100", "--request-count", "600", "--json", file)
 	l.loaded(t, 150)
+	watch := disturbance.Start()
 	l.nats.kill()
 	l.nats = l.natsRun()
 	p.wait(t)
+	l.complete(t, file, 600, watch.Stop())
+}
+
+// complete checks that every request of the plan is in the result, and that no worker was lost. A worker counts as lost after some
+// seconds; on a disturbed machine that proves nothing.
+func (l *lab) complete(t *testing.T, file string, want int, beside disturbance.Report) {
+	t.Helper()
 	res := readResult(t, file)
-	if n := len(l.logged(t)); res.Levels[0].Client.Requests != 600 || n != 600 || res.Fleet.Members[0].Lost+res.Fleet.Members[1].Lost != "" {
-		t.Errorf("%d requests in the result, %d in the log; %+v", res.Levels[0].Client.Requests, n, res.Fleet)
+	for _, m := range res.Fleet.Members {
+		if m.Lost != "" && beside.Disturbed() {
+			outcome.Inconclusive(t, fmt.Sprintf("worker %s was lost: %s; %s", m.Name, m.Lost, beside))
+		}
+		if m.Lost != "" {
+			t.Errorf("worker %s was lost: %s", m.Name, m.Lost)
+		}
+	}
+	if n := len(l.logged(t)); int(res.Levels[0].Client.Requests) != want || n != want {
+		t.Errorf("%d requests in the result, %d in the server's log, %d in the plan", res.Levels[0].Client.Requests, n, want)
 	}
 }
 
 // A worker that is cut off for 3 s stays in the run, and its records come when the network is back.
 func TestACutOfThreeSecondsLosesNothing(t *testing.T) {
+	t.Parallel()
 	l := open(t, 1)
 	cut := newCut(t, strings.TrimPrefix(l.address, "nats://u:p@"))
 	l.worker(t, "w2", "nats://u:p@"+cut.address)
 	file := filepath.Join(t.TempDir(), "r.json")
 	p := l.profile(t, "--request-rate-range", "100", "--request-count", "600", "--json", file)
 	l.loaded(t, 100)
+	watch := disturbance.Start()
 	cut.off()
 	time.Sleep(3 * time.Second) // the length of the cut is what is tested
 	cut.on()
 	p.wait(t)
-	res := readResult(t, file)
-	if n := len(l.logged(t)); res.Levels[0].Client.Requests != 600 || n != 600 || res.Fleet.Members[1].Lost != "" {
-		t.Errorf("%d requests in the result, %d in the log; %+v", res.Levels[0].Client.Requests, n, res.Fleet)
-	}
+	l.complete(t, file, 600, watch.Stop())
 }
 
 var acknowledged = regexp.MustCompile(`(\d+) records were acknowledged`)
 
 // The workers stop when their coordinator was killed. What they had sent can be collected, all of it, or the run goes on.
 func TestAKilledCoordinator(t *testing.T) {
+	t.Parallel()
 	l := open(t, 2)
 	name := func(run string) []string {
 		return []string{"--run-name", run, "--concurrency-range", "2", "--duration", "120s"}
@@ -337,7 +354,7 @@ func TestAKilledCoordinator(t *testing.T) {
 	killed := time.Now().UnixNano()
 	var sent int
 	for _, w := range l.workers {
-		line := w.await(t, "the coordinator gave no sign of life for 10s")
+		line := w.await(t, "no heartbeat from the coordinator for 10s")
 		n := acknowledged.FindStringSubmatch(line)
 		if n == nil {
 			t.Fatalf("worker %s: %s", w.name, line)
@@ -345,15 +362,17 @@ func TestAKilledCoordinator(t *testing.T) {
 		count, _ := strconv.Atoi(n[1])
 		sent += count
 	}
-	times := l.logged(t)
-	if last := slices.Max(times); time.Duration(last-killed) > 13*time.Second {
+	if last := slices.Max(l.logged(t)); time.Duration(last-killed) > patience { // internal/fleet has the exact time, simulated
 		t.Errorf("the server was loaded for %s after the death of the coordinator", time.Duration(last-killed))
 	}
 	if err := l.attach(t, "again").run(99, "there is no run again"); err != nil {
 		t.Error(err)
 	}
+	if err := l.attach(t, "night", "--collect", "--json", filepath.Join(t.TempDir(), "none", "r.json")).run(99, "no such file"); err != nil {
+		t.Error(err) // and the records are still there
+	}
 	file := filepath.Join(t.TempDir(), "r.json")
-	if err := l.attach(t, "night", "--collect", "--json", file).run(130, "0 levels were over"); err != nil {
+	if err := l.attach(t, "night", "--collect", "--json", file).run(130, "levels that were over when its coordinator ended: 0"); err != nil {
 		t.Fatal(err)
 	}
 	res := readResult(t, file)
@@ -382,6 +401,7 @@ func (a attempt) run(code int, says string) error {
 
 // A run whose coordinator was killed goes on: the level that was over is kept, the others follow.
 func TestTakingARunUp(t *testing.T) {
+	t.Parallel()
 	l := open(t, 2)
 	p := l.profile(t, "--run-name", "long", "--concurrency-range", "1:2", "--duration", "3s")
 	p.await(t, "Request concurrency: 2")
@@ -393,8 +413,34 @@ func TestTakingARunUp(t *testing.T) {
 	if len(res.Levels) != 2 || res.Levels[0].Concurrency != 1 || res.Levels[1].Concurrency != 2 || res.Levels[1].Client.Requests == 0 {
 		t.Errorf("levels %+v", res.Levels)
 	}
-	if !strings.Contains(a.p.stderr.String(), "run long: 1 levels were over") {
+	if !strings.Contains(a.p.stderr.String(), "run long: levels that were over when its coordinator ended: 1") {
 		t.Error(a.p.stderr.String())
+	}
+}
+
+// A search measures what all workers do together. Each request takes 50 ms, so that two in flight cannot be more than 40 a second.
+func TestFindOnAFleet(t *testing.T) {
+	t.Parallel()
+	l := open(t, 2, "--delay", "simple=50ms")
+	file := filepath.Join(t.TempDir(), "r.json")
+	p := start(t, "coordinator", filepath.Join(bin, "redline"), "find", "profile", "-m", "simple", "-i", "grpc", "-u", l.server.GRPC,
+		"--by", "concurrency", "--highest", "2", "--slo", "p50<100s", "--settle", "500ms", "--probe-min", "1s", "--probe-max", "3s", "--confirm", "2s",
+		"--workers", "2", "--nats", l.address, "--no-history", "--json", file)
+	if code := p.wait(t); code != 0 || p.said("Capacity: at least 2 in flight") == "" || p.said("2 workers (0 lost)") == "" {
+		t.Fatalf("exit code %d\n%s", code, p.stdout.String())
+	}
+	res := readResult(t, file)
+	if res.Fleet == nil || len(res.Fleet.Members) != 2 || len(res.Levels) == 0 {
+		t.Fatalf("fleet %+v, %d levels", res.Fleet, len(res.Levels))
+	}
+	for _, lv := range res.Levels {
+		took := time.Duration(lv.Client.DurationNs).Seconds()
+		if most := float64(lv.Concurrency) * (took/0.05 + 1); float64(lv.Client.Requests) > most {
+			t.Errorf("%d requests in %.2f s, more than %.0f", lv.Client.Requests, took, most)
+		}
+		if len(lv.Workers) != 2 {
+			t.Errorf("workers %+v", lv.Workers)
+		}
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -19,7 +18,7 @@ type Entry struct {
 	Command string    `json:"command"`
 	Epoch   int       `json:"epoch"`
 	Started time.Time `json:"started"`
-	Beat    int64     `json:"beat"` // counts signs of life
+	Beat    int64     `json:"beat"` // counts heartbeats
 }
 
 // claim is a coordinator's hold on the name of a run. While it is held, no other coordinator can have the name.
@@ -27,11 +26,10 @@ type claim struct {
 	kv       jetstream.KeyValue
 	name     string
 	entry    Entry
-	mu       sync.Mutex
 	revision uint64
 }
 
-// aliveEvery is the time between two signs of life in the list of runs.
+// aliveEvery is the time between two heartbeats in the list of runs.
 const aliveEvery = time.Second
 
 // runs opens the list of runs.
@@ -91,7 +89,7 @@ func (b *Bus) takeUp(ctx context.Context, name string, e Entry) (*claim, error) 
 	return &claim{kv: kv, name: name, entry: e, revision: rev}, nil
 }
 
-// look reads an entry and watches for a sign of life.
+// look reads an entry and waits for a heartbeat.
 func look(ctx context.Context, kv jetstream.KeyValue, name string) (e Entry, alive bool, err error) {
 	first, err := kv.Get(ctx, name)
 	if err != nil {
@@ -115,16 +113,14 @@ func look(ctx context.Context, kv jetstream.KeyValue, name string) (e Entry, ali
 	return e, false, nil
 }
 
-// hold gives signs of life until ctx ends. lost is called when another coordinator has the name.
+// hold writes heartbeats until ctx ends. lost is called when another coordinator has the name.
 func (c *claim) hold(ctx context.Context, lost func(error)) {
 	for pause(ctx, aliveEvery) {
-		c.mu.Lock()
 		c.entry.Beat++
 		rev, err := c.kv.Update(ctx, c.name, encode(c.entry), c.revision)
 		if err == nil {
 			c.revision = rev
 		}
-		c.mu.Unlock()
 		if err == nil || ctx.Err() != nil {
 			continue
 		}
@@ -136,9 +132,7 @@ func (c *claim) hold(ctx context.Context, lost func(error)) {
 			lost(fmt.Errorf("another coordinator, on %s, has taken run %s up", e.Host, c.name))
 			return
 		default: // our own update whose answer was lost
-			c.mu.Lock()
 			c.revision = now.Revision()
-			c.mu.Unlock()
 		}
 	}
 }

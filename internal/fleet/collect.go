@@ -3,6 +3,7 @@ package fleet
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,18 +16,8 @@ import (
 	"github.com/redline-bench/redline/internal/vitals"
 )
 
-// block is a block of records that has come.
-type block struct {
-	head    Head
-	records []byte
-}
-
 // prefetch limits the blocks that are on their way to the coordinator; memory does not grow with the records.
 const prefetch = 64
-
-func purgeBelow(sequence uint64) jetstream.StreamPurgeOpt {
-	return jetstream.WithPurgeSequence(sequence)
-}
 
 // consume begins to read the blocks of the workers.
 func (r *Run) consume() error {
@@ -52,6 +43,8 @@ func (r *Run) consume() error {
 			}
 			if err == nil {
 				r.receive(msg)
+			} else if !pause(r.ctx, reconnectWait) { // NATS is away for a moment
+				return
 			}
 		}
 	})
@@ -65,37 +58,53 @@ func (r *Run) receive(msg jetstream.Msg) {
 	if err != nil || index < 0 || index >= len(r.members) {
 		return
 	}
-	head, records, err := unpack(msg.Data())
-	if err != nil {
-		r.breakDown(err)
-		return
-	}
 	m := r.members[index]
-	m.waiting[head.Seq] = &block{head, records} // only this goroutine uses it
-	if head.Seq < m.next {
-		delete(m.waiting, head.Seq)
-	}
-	for {
-		b := m.waiting[m.next]
-		if b == nil {
-			break
-		}
-		delete(m.waiting, m.next)
-		m.next++
-		r.take(m, b)
+	if err := r.order(m, msg.Data()); err != nil {
+		r.breakDown(fmt.Errorf("worker %s: %w", m.Name, err))
+		return
 	}
 	if meta, err := msg.Metadata(); err == nil {
 		r.lock(func() { r.sequence = meta.Sequence.Stream })
 	}
 }
 
+// order takes a block if it is the next one of its worker, and those that waited for it. A block that came too early waits: a worker has
+// at most mostUnsent blocks on their way. Only the goroutine that reads blocks calls it.
+func (r *Run) order(m *member, data []byte) error {
+	head, records, err := unpack(data)
+	switch {
+	case err != nil:
+		return err
+	case head.Seq < m.next:
+		return nil // it came before
+	case head.Seq > m.next && len(m.waiting) >= mostUnsent:
+		return fmt.Errorf("block %d of its records is missing", m.next)
+	case head.Seq > m.next:
+		m.waiting[head.Seq] = data
+		return nil
+	}
+	for {
+		m.next++
+		if err := r.take(m, &head, records); err != nil {
+			return err
+		}
+		if data = m.waiting[m.next]; data == nil {
+			return nil
+		}
+		delete(m.waiting, m.next)
+		if head, records, err = unpack(data); err != nil {
+			return err
+		}
+	}
+}
+
 // take passes the records of a block on.
-func (r *Run) take(m *member, b *block) {
+func (r *Run) take(m *member, h *Head, records []byte) error {
+	r.busy <- struct{}{}
 	r.mu.Lock()
 	ahead := m.clock.Ahead
 	r.mu.Unlock()
-	r.busy <- struct{}{}
-	err := eachRecord(b.records, b.head.Records, func(rec *record.Record) {
+	err := eachRecord(records, h.Records, func(rec *record.Record) {
 		shift(rec, ahead)
 		rec.Slot = r.slot(rec.Slot, m.index)
 		if r.collect != nil {
@@ -104,11 +113,9 @@ func (r *Run) take(m *member, b *block) {
 	})
 	<-r.busy
 	if err != nil {
-		r.breakDown(err)
-		return
+		return err
 	}
 	r.lock(func() {
-		h := &b.head
 		if h.Failures == nil {
 			h.Failures = m.head.Failures
 		}
@@ -121,6 +128,7 @@ func (r *Run) take(m *member, b *block) {
 		r.noteSkew()
 	})
 	r.judgeFailures()
+	return nil
 }
 
 // noteSkew computes how far apart the workers began the last load.
@@ -138,6 +146,9 @@ func (r *Run) noteSkew() {
 	}
 	r.skew = max(r.skew, last-first)
 }
+
+// mostGroups limits the groups of failures; others are counted under their class alone.
+const mostGroups = 64
 
 // group is failures of all workers with the same class and text.
 type group struct {
@@ -185,13 +196,7 @@ func (r *Run) Failures() []engine.Failure {
 	}
 	for _, m := range r.members {
 		for _, f := range m.head.Failures {
-			key := fmt.Sprint(f.Class, f.Code, engine.Mask(f.Text))
-			g := r.group(key)
-			if g == nil {
-				g = &group{key: key, failure: engine.Failure{Class: f.Class, Worker: f.Slot, Err: &service.Error{Class: f.Class, Code: f.Code, Text: f.Text}}}
-				r.groups = append(r.groups, g)
-			}
-			g.failure.Count += f.Count
+			r.group(&f).failure.Count += f.Count
 		}
 	}
 	out := make([]engine.Failure, len(r.groups))
@@ -201,13 +206,25 @@ func (r *Run) Failures() []engine.Failure {
 	return out
 }
 
-func (r *Run) group(key string) *group {
-	for _, g := range r.groups {
-		if g.key == key {
-			return g
+// group is the group of a failure.
+func (r *Run) group(f *Failure) *group {
+	key, text := fmt.Sprint(f.Class, f.Code, engine.Mask(f.Text)), f.Text
+	find := func() *group {
+		if i := slices.IndexFunc(r.groups, func(g *group) bool { return g.key == key }); i >= 0 {
+			return r.groups[i]
 		}
+		return nil
 	}
-	return nil
+	g := find()
+	if g == nil && len(r.groups) >= mostGroups {
+		key, text = fmt.Sprint(f.Class), "other failures of this class"
+		g = find()
+	}
+	if g == nil {
+		g = &group{key: key, failure: engine.Failure{Class: f.Class, Worker: f.Slot, Err: &service.Error{Class: f.Class, Code: f.Code, Text: text}}}
+		r.groups = append(r.groups, g)
+	}
+	return g
 }
 
 // ClearFailures implements profile.Load: the next load begins without failures.

@@ -18,47 +18,76 @@ import (
 
 // Times of a connection. They make an outage short: a lost connection is noticed, and made again, within a second or two.
 const (
-	dialTime      = 500 * time.Millisecond
+	dialTime      = time.Second // enough for TLS over a distance of 300 ms
 	reconnectWait = 100 * time.Millisecond
 	pingEvery     = 2 * time.Second
 	pingsOut      = 2
 	requestTime   = 5 * time.Second
+	// settleTime limits how long NATS may take to know a subscription.
+	settleTime = 10 * time.Second
 	// keepBytes limits what is kept of messages while there is no connection.
 	keepBytes = 8 << 20
 )
 
 // Bus is a connection to NATS.
 type Bus struct {
-	nc *nats.Conn
-	js jetstream.JetStream
-	at string // the address, without secrets
+	nc    *nats.Conn
+	js    jetstream.JetStream
+	at    string // the address, without secrets
+	local bool   // the server is in this process
 }
 
-// Dial connects. With wait it goes on until ctx ends if the server cannot be reached; a refusal always ends it.
-func Dial(ctx context.Context, f *plan.NATS, name string, wait bool) (*Bus, error) {
+// Dial connects. If the server cannot be reached it calls waiting once, with the address, and goes on until ctx ends; with nil it returns
+// the error. A refusal always ends it.
+func Dial(ctx context.Context, f *plan.NATS, name string, waiting func(address string)) (*Bus, error) {
 	options, err := dialOptions(f, name)
 	if err != nil {
 		return nil, err
 	}
-	at := secret.PublicURL(f.URL)
-	for {
+	at := secret.Public(secret.URL, f.URL)
+	for first := true; ; first = false {
 		nc, err := nats.Connect(f.URL, options...)
 		if err == nil {
-			js, err := jetstream.New(nc, jetstream.WithDefaultTimeout(requestTime))
-			return &Bus{nc: nc, js: js, at: at}, err
+			return newBus(nc, at, false)
 		}
-		if !wait || refused(err) || !pause(ctx, 2*reconnectWait) {
+		if waiting != nil && first && !refused(err) {
+			waiting(at)
+		}
+		if waiting == nil || refused(err) || !pause(ctx, 2*reconnectWait) {
 			return nil, explainDial(at, err)
 		}
 	}
 }
 
-func dialOptions(f *plan.NATS, name string) ([]nats.Option, error) {
-	options := []nats.Option{
+// DialLocal connects to a server in this process, without a socket. f is how others reach the server; its certificate need not be for
+// this machine's own address.
+func DialLocal(server nats.InProcessConnProvider, f *plan.NATS, name string) (*Bus, error) {
+	nc, err := nats.Connect(strings.Replace(f.URL, "tls://", "nats://", 1), append(commonOptions(name), nats.InProcessServer(server))...)
+	if err != nil {
+		return nil, fmt.Errorf("connect to the embedded NATS server: %w", err)
+	}
+	return newBus(nc, secret.Public(secret.URL, f.URL), true)
+}
+
+func newBus(nc *nats.Conn, at string, local bool) (*Bus, error) {
+	js, err := jetstream.New(nc, jetstream.WithDefaultTimeout(requestTime))
+	if err != nil {
+		nc.Close()
+		return nil, err
+	}
+	return &Bus{nc: nc, js: js, at: at, local: local}, nil
+}
+
+func commonOptions(name string) []nats.Option {
+	return []nats.Option{
 		nats.Name("redline " + name), nats.Timeout(dialTime), nats.MaxReconnects(-1), nats.ReconnectWait(reconnectWait),
 		nats.ReconnectJitter(reconnectWait, reconnectWait), nats.PingInterval(pingEvery), nats.MaxPingsOutstanding(pingsOut),
 		nats.ReconnectBufSize(keepBytes), nats.IgnoreAuthErrorAbort(), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}),
 	}
+}
+
+func dialOptions(f *plan.NATS, name string) ([]nats.Option, error) {
+	options := commonOptions(name)
 	for _, file := range []string{f.Creds, f.NKey, f.CA, f.Cert, f.Key} {
 		if file == "" {
 			continue
@@ -77,17 +106,14 @@ func dialOptions(f *plan.NATS, name string) ([]nats.Option, error) {
 		}
 		options = append(options, o)
 	}
+	if strings.HasPrefix(f.URL, "tls:") || strings.HasPrefix(f.URL, "wss:") {
+		options = append(options, nats.Secure(&tls.Config{MinVersion: tls.VersionTLS12}))
+	}
 	if f.CA != "" {
 		options = append(options, nats.RootCAs(f.CA))
 	}
 	if f.Cert != "" {
 		options = append(options, nats.ClientCert(f.Cert, f.Key))
-	}
-	if strings.HasPrefix(f.URL, "tls:") || strings.HasPrefix(f.URL, "wss:") {
-		options = append(options, nats.Secure(&tls.Config{MinVersion: tls.VersionTLS12}))
-		if f.CA != "" {
-			options = append(options, nats.RootCAs(f.CA))
-		}
 	}
 	return options, nil
 }
@@ -124,10 +150,10 @@ func (b *Bus) explainJetStream(doing string, err error) error {
 	return fmt.Errorf("%s at NATS: %w", doing, err)
 }
 
-// Secure tells whether the connection uses TLS.
+// Secure tells whether the connection uses TLS, or does not leave this process.
 func (b *Bus) Secure() bool {
 	_, err := b.nc.TLSConnectionState()
-	return err == nil
+	return b.local || err == nil
 }
 
 // settle waits until NATS has the subscriptions of this connection. A connection that is lost meanwhile is made again with them.

@@ -14,6 +14,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/redline-bench/redline/internal/cleantext"
 	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/profile"
@@ -63,6 +64,8 @@ type Run struct {
 	broken   error
 	sequence uint64 // of the last block in the stream that was read
 	groups   []*group
+
+	reconnected int64 // the last time of a block after which no other came and the connection was made again; only watch uses it
 }
 
 // saved is what another coordinator needs to take the run up.
@@ -96,11 +99,11 @@ func Attach(ctx context.Context, bus *Bus, conf Config) (*Run, error) {
 	}
 	r := newRun(ctx, bus, conf, c)
 	if c.entry.Command != "profile" {
-		r.Abandon()
+		r.Abandon(ctx)
 		return nil, fmt.Errorf("run %s is of redline %s, which cannot be taken up: remove it with 'redline attach %s --drop' and start it again", conf.Fleet.Run, c.entry.Command, conf.Fleet.Run)
 	}
 	if err := r.load(ctx); err != nil {
-		r.Abandon()
+		r.Abandon(ctx)
 		return nil, err
 	}
 	return r, nil
@@ -146,6 +149,9 @@ func (r *Run) gather(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if i := slices.IndexFunc(hellos, func(h Hello) bool { return names != nil && !h.TLS }); i >= 0 {
+		return fmt.Errorf("worker %s is connected to NATS without TLS, so it is sent no secret (%s): start it with tls:// in --nats", hellos[i].Name, strings.Join(slices.Compact(names), ", "))
+	}
 	files, err := r.open(ctx, public)
 	if err != nil {
 		return err
@@ -155,12 +161,13 @@ func (r *Run) gather(ctx context.Context) error {
 		Plan: public, Secrets: secrets, Files: files, Interval: interval(len(hellos)),
 	}
 	for i, h := range hellos {
-		r.members = append(r.members, &member{Hello: h, index: i, next: 1, waiting: map[uint64]*block{}})
+		r.members = append(r.members, &member{Hello: h, index: i, next: 1, waiting: map[uint64][]byte{}})
 	}
 	r.work.Go(r.beat)
 	if err := r.measureClocks(ctx); err != nil {
 		return err
 	}
+	r.lock(r.adoptClocks)
 	if err := r.join(ctx, job); err != nil {
 		return err
 	}
@@ -251,7 +258,8 @@ func (r *Run) ask(ctx context.Context) (free, others []Hello, err error) {
 			if json.Unmarshal(m.Data, &h) != nil {
 				continue
 			}
-			if h.Run == "" && h.Protocol == Protocol || h.Run == r.conf.Fleet.Run {
+			h.Name, h.Host, h.Version, h.Run = cleantext.Line(h.Name), cleantext.Line(h.Host), cleantext.Line(h.Version), cleantext.Line(h.Run)
+			if h.Protocol == Protocol && (h.Run == "" || h.Run == r.conf.Fleet.Run) {
 				free = append(free, h)
 			} else {
 				others = append(others, h)
@@ -270,7 +278,12 @@ func (r *Run) open(ctx context.Context, public *plan.Plan) (files []File, err er
 	if err != nil {
 		return nil, r.bus.explainJetStream("make the stream of the records", err)
 	}
+	// A level that was in progress when the last coordinator ended is measured again.
+	if err := r.stream.Purge(ctx); err != nil {
+		return nil, r.bus.explainJetStream("remove the records of the level in progress", err)
+	}
 	if r.store == nil {
+		_ = r.bus.js.DeleteObjectStore(ctx, storeName(name)) // of an earlier run with this name that could not remove it
 		r.store, err = r.bus.js.CreateOrUpdateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: storeName(name), Description: "plan, levels and input data of redline's run " + name})
 		if err != nil {
 			return nil, r.bus.explainJetStream("make the store of the run", err)
@@ -335,9 +348,11 @@ func (r *Run) join(ctx context.Context, job Job) error {
 		answer, err := r.request(ctx, m, request{Kind: kindJoin, Job: &j})
 		switch {
 		case err != nil:
-			errs[m.index] = fmt.Errorf("worker %s does not answer: %w", m.Name, err)
+			errs[m.index] = fmt.Errorf("ask worker %s to join: %w", m.Name, err)
 		case answer.Error != "":
 			errs[m.index] = fmt.Errorf("worker %s: %s", m.Name, answer.Error)
+		default:
+			r.lock(func() { m.joined = true })
 		}
 	})
 	if ctx.Err() != nil {
@@ -378,8 +393,10 @@ func (r *Run) request(ctx context.Context, m *member, q request) (reply, error) 
 		msg, err := r.bus.nc.RequestWithContext(once, workerSubject(m.ID), data)
 		cancel()
 		if err == nil {
-			var answer reply
-			return answer, json.Unmarshal(msg.Data, &answer)
+			return readReply(msg)
+		}
+		if errors.Is(err, nats.ErrMaxPayload) {
+			return reply{}, fmt.Errorf("the plan has %d bytes, and a message of NATS at most %d: use fewer input files, or raise max_payload of nats-server", len(data), r.bus.nc.MaxPayload())
 		}
 		if ctx.Err() != nil || errors.Is(err, nats.ErrConnectionClosed) {
 			return reply{}, err
@@ -388,6 +405,14 @@ func (r *Run) request(ctx context.Context, m *member, q request) (reply, error) 
 			return reply{}, err
 		}
 	}
+}
+
+// readReply reads an answer of a worker.
+func readReply(msg *nats.Msg) (reply, error) {
+	var a reply
+	err := json.Unmarshal(msg.Data, &a)
+	a.Error = cleantext.Line(a.Error)
+	return a, err
 }
 
 // Close implements profile.Load: records that come now are of no use. End ends the run.
@@ -403,11 +428,7 @@ func (r *Run) End(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTime)
 	defer cancel()
-	if len(r.members) > 0 && r.Broken() == nil {
-		_, _ = r.broadcast(ctx, request{Kind: kindLeave}) // a worker that does not hear it leaves by itself
-	}
-	r.cancel()
-	r.work.Wait()
+	r.leave(ctx)
 	if r.taken(ctx) {
 		return
 	}
@@ -416,13 +437,24 @@ func (r *Run) End(ctx context.Context) {
 	r.claim.release(ctx)
 }
 
-// Abandon leaves the run as it is, for another coordinator.
-func (r *Run) Abandon() {
+// leave lets the workers go and ends what this process does for the run.
+func (r *Run) leave(ctx context.Context) {
+	if len(r.members) > 0 {
+		_, _ = r.broadcast(ctx, request{Kind: kindLeave}) // a worker that does not hear it leaves without heartbeats
+	}
 	r.cancel()
 	r.work.Wait()
 }
 
-// Leftover passes the records on that NATS has of the level in progress. Their times are readings of the workers' clocks.
+// Abandon lets the workers go and leaves what NATS has of the run for another coordinator.
+func (r *Run) Abandon(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTime)
+	defer cancel()
+	r.leave(ctx)
+}
+
+// Leftover passes the records on that NATS has of the level in progress, with its warm-up. Their times are known to within the clocks of
+// the workers' machines and of NATS.
 func (r *Run) Leftover(each func(*record.Record)) error {
 	ctx, cancel := context.WithTimeout(r.ctx, prepareTime)
 	defer cancel()
@@ -443,7 +475,7 @@ func (r *Run) Leftover(each func(*record.Record)) error {
 		return r.bus.explainJetStream("read the records", err)
 	}
 	defer messages.Stop()
-	base := map[string]int64{} // the first mark of each worker: their clocks are no longer known
+	base := map[string]int64{} // the offset of each worker's clock, by the time at which NATS stored its first block
 	for {
 		msg, err := messages.Next(jetstream.NextContext(ctx))
 		if err != nil {
@@ -453,8 +485,12 @@ func (r *Run) Leftover(each func(*record.Record)) error {
 		if err != nil {
 			return err
 		}
+		meta, err := msg.Metadata()
+		if err != nil {
+			return r.bus.explainJetStream("read the records", err)
+		}
 		if _, ok := base[msg.Subject()]; !ok {
-			base[msg.Subject()] = head.Mark
+			base[msg.Subject()] = head.Mark - (meta.Timestamp.UnixNano() - clock.Wall(0))
 		}
 		if err := eachRecord(records, head.Records, func(rec *record.Record) {
 			shift(rec, base[msg.Subject()])
@@ -462,7 +498,7 @@ func (r *Run) Leftover(each func(*record.Record)) error {
 		}); err != nil {
 			return err
 		}
-		if meta, err := msg.Metadata(); err == nil && meta.Sequence.Stream >= info.State.LastSeq {
+		if meta.Sequence.Stream >= info.State.LastSeq {
 			return nil
 		}
 	}

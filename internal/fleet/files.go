@@ -29,12 +29,13 @@ func inputs(p *plan.Plan) []string {
 // upload puts the input files of a plan into the object store, each content once.
 func upload(ctx context.Context, store jetstream.ObjectStore, p *plan.Plan) ([]File, error) {
 	var out []File
-	known := map[string]bool{}
+	known, listed := map[string]bool{}, map[string]bool{}
 	for _, root := range inputs(p) {
 		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-			if err != nil || d.IsDir() {
+			if err != nil || d.IsDir() || listed[path] {
 				return err
 			}
+			listed[path] = true
 			file, err := describe(path)
 			if err != nil {
 				return err
@@ -76,7 +77,8 @@ func put(ctx context.Context, store jetstream.ObjectStore, file File) error {
 
 // files are the input files of a run on a worker.
 type files struct {
-	folder string // empty if there are none
+	folder string            // empty if there are none
+	have   map[string]string // a path of each content, by its hash
 }
 
 // fetch brings the input files of a job to this machine.
@@ -107,7 +109,7 @@ func (w *Worker) fetch(ctx context.Context, job *Job) (*files, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a folder for the input data: %w", err)
 	}
-	out := &files{folder: folder}
+	out := &files{folder: folder, have: map[string]string{}}
 	for _, f := range job.Files {
 		if err := out.get(ctx, store, f); err != nil {
 			out.remove()
@@ -127,16 +129,20 @@ func size(n int64) string {
 	return fmt.Sprintf("%.4g %s", v, units[i])
 }
 
-// place is where a path of the plan is on this machine. Paths stay apart by their whole names.
+// path is where a path of the plan is on this machine. Different paths stay different.
 func (f *files) path(original string) string {
 	clean := strings.TrimLeft(strings.ReplaceAll(filepath.ToSlash(filepath.Clean(original)), "..", "_up"), "/")
 	return filepath.Join(f.folder, filepath.FromSlash(strings.ReplaceAll(clean, ":", "_")))
 }
 
+// get brings a file to this machine. A content that is there already is linked.
 func (f *files) get(ctx context.Context, store jetstream.ObjectStore, file File) error {
 	path := f.path(file.Path)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
+	}
+	if same := f.have[file.Hash]; same != "" && os.Link(same, path) == nil { // some file systems have no links
+		return nil
 	}
 	from, err := store.Get(ctx, file.Hash)
 	if err != nil {
@@ -147,10 +153,14 @@ func (f *files) get(ctx context.Context, store jetstream.ObjectStore, file File)
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(to, from) // the object store checks its digest
+	n, err := io.Copy(to, io.LimitReader(from, file.Size+1)) // the object store checks its digest
 	if cerr := to.Close(); err == nil {
 		err = cerr
 	}
+	if err == nil && n != file.Size {
+		err = fmt.Errorf("it does not have the %d bytes that were announced", file.Size)
+	}
+	f.have[file.Hash] = path
 	return err
 }
 

@@ -29,17 +29,21 @@ const Protocol = 1
 
 // The times that the fleet promises.
 const (
-	// silence is how long a worker may send no block before it counts as lost. With the time between two looks it is below 5 s.
-	silence = 4500 * time.Millisecond
-	// DeadMan is how long a worker loads the server without a sign of life from its coordinator.
-	DeadMan = 10 * time.Second
-	// beatEvery is the time between two signs of life of the coordinator.
-	beatEvery = time.Second
+	// workerTimeout is how long a worker may send nothing before it counts as lost. With the time between two checks it is below 5 s.
+	workerTimeout = 4400 * time.Millisecond
+	// CoordinatorTimeout is how long a worker loads the server without a heartbeat of its coordinator.
+	CoordinatorTimeout = 10 * time.Second
+	// heartbeatEvery is the time between two heartbeats of the coordinator.
+	heartbeatEvery = time.Second
 	// unacknowledged is how old a block without acknowledgment may become before the worker connects again: after an outage
 	// the system waits ever longer before it sends again on an old connection.
 	unacknowledged = 1500 * time.Millisecond
 	// leastInterval is the time between two blocks of a worker in a small fleet; see interval.
 	leastInterval = 100 * time.Millisecond
+	// resendAfter is the time after which a block that NATS did not take is sent again.
+	resendAfter = 100 * time.Millisecond
+	// lastQuestion is how long a worker that sent no records may take to say why.
+	lastQuestion = 300 * time.Millisecond
 	// repeatEvery is the time after which a broadcast is repeated for workers that have not answered.
 	repeatEvery = 500 * time.Millisecond
 	// prepareTime limits how long a worker may take to fetch the input, ask the server for the model and prepare requests.
@@ -85,6 +89,7 @@ type Hello struct {
 	Version  string `json:"version"`
 	Protocol int    `json:"protocol"`
 	MaxProcs int    `json:"max_procs"`
+	TLS      bool   `json:"tls,omitempty"` // its connection to NATS uses TLS
 	Run      string `json:"run,omitempty"` // that it works for; empty if it is free
 }
 
@@ -116,15 +121,15 @@ type File struct {
 
 // The kinds of requests to one worker and of broadcasts to all workers of a run.
 const (
-	kindClock   = "clock"
-	kindJoin    = "join"
-	kindOrder   = "order"   // make the slots of a load
-	kindGo      = "go"      // begin the load at a time
-	kindStop    = "stop"    // send nothing more
-	kindCut     = "cut"     // cancel requests in flight
-	kindFlights = "flights" // list requests in flight
-	kindBeat    = "beat"
-	kindLeave   = "leave"
+	kindClock     = "clock"
+	kindJoin      = "join"
+	kindOrder     = "order"   // make the slots of a load
+	kindGo        = "go"      // begin the load at a time
+	kindStop      = "stop"    // send nothing more
+	kindCut       = "cut"     // cancel requests in flight
+	kindFlights   = "flights" // list requests in flight
+	kindHeartbeat = "heartbeat"
+	kindLeave     = "leave"
 )
 
 // request is a message of the coordinator.
@@ -147,18 +152,11 @@ type request struct {
 
 // reply is a worker's answer.
 type reply struct {
-	Index   int      `json:"index"`
-	Error   string   `json:"error,omitempty"`
-	Now     int64    `json:"now,omitempty"`
-	Wall    int64    `json:"wall,omitempty"`
-	Flights []flight `json:"flights,omitempty"`
-}
-
-// flight is a request in flight.
-type flight struct {
-	Slot int   `json:"s"`
-	Due  int64 `json:"d"`
-	Sent int64 `json:"t"`
+	Index   int    `json:"index"`
+	Error   string `json:"error,omitempty"`
+	Now     int64  `json:"now,omitempty"`
+	Wall    int64  `json:"wall,omitempty"`
+	Flights []byte `json:"flights,omitempty"` // see packFlights
 }
 
 func encode(v any) []byte {

@@ -28,6 +28,7 @@ import (
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/stats"
 	"github.com/redline-bench/redline/internal/testkit"
+	"github.com/redline-bench/redline/internal/testkit/outcome"
 )
 
 // startHub starts a NATS server in this process.
@@ -37,7 +38,7 @@ func startHub(t *testing.T, address string, edit func(*plan.NATS)) *hub.Hub {
 	if edit != nil {
 		edit(&n)
 	}
-	h, err := hub.Start(n, t.TempDir())
+	h, err := hub.Start(t.Context(), n, t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +50,7 @@ const anyPort = "embedded://127.0.0.1:0"
 
 func dial(t *testing.T, n plan.NATS) *fleet.Bus {
 	t.Helper()
-	bus, err := fleet.Dial(t.Context(), &n, "test", false)
+	bus, err := fleet.Dial(t.Context(), &n, "test", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +105,7 @@ func (c *crew) prepare(hard context.Context, job *fleet.Job, collect fleet.Colle
 // start starts a worker and returns what stops it.
 func (c *crew) start(t *testing.T, n plan.NATS, name string, edit func(*fleet.Worker)) (stop func()) {
 	t.Helper()
-	bus, err := fleet.Dial(t.Context(), &n, name, false)
+	bus, err := fleet.Dial(t.Context(), &n, name, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,6 +176,7 @@ func measure(t *testing.T, run *fleet.Run, p *plan.Plan, each func(*record.Recor
 
 // Three workers send exactly the requests of the plan, and the merged percentiles are those of all raw records.
 func TestAFleetSendsThePlanAndMergesExactly(t *testing.T) {
+	t.Parallel()
 	h := startHub(t, anyPort, nil)
 	c := &crew{answer: func(n int64) (time.Duration, error) { return time.Duration(1+n%7) * time.Millisecond, nil }}
 	for _, name := range []string{"a", "b", "c"} {
@@ -221,6 +223,7 @@ func TestAFleetSendsThePlanAndMergesExactly(t *testing.T) {
 
 // Rate, warm-up, windows and several levels go the same way.
 func TestAFleetKeepsARate(t *testing.T) {
+	t.Parallel()
 	h := startHub(t, anyPort, nil)
 	c := &crew{}
 	for _, name := range []string{"a", "b"} {
@@ -250,6 +253,7 @@ func TestAFleetKeepsARate(t *testing.T) {
 
 // A worker that is gone is noticed and named; the others go on, or the run stops.
 func TestALostWorkerIsNamed(t *testing.T) {
+	t.Parallel()
 	f := func(onLoss string) (*result.Result, string, error) {
 		t.Helper()
 		h := startHub(t, anyPort, nil)
@@ -276,6 +280,11 @@ func TestALostWorkerIsNamed(t *testing.T) {
 		})
 		return res, c.text(), err
 	}
+	_, _, err := f(plan.StopOnLoss)
+	if err == nil || !strings.Contains(err.Error(), "worker b was lost") || !strings.Contains(err.Error(), "--on-worker-loss stop ends the run") {
+		t.Errorf("stop: %v", err)
+	}
+	outcome.HeavyOnly(t, "a run that goes on without a lost worker, in one process; e2e/fleet has it with processes")
 	res, said, err := f(plan.ContinueOnLoss)
 	if err != nil || res.Verdict.State != result.ClientLimited || !strings.Contains(fmt.Sprint(res.Verdict.Reasons), "worker b: was lost: it sent nothing for") || !strings.Contains(said, "worker b was lost") {
 		t.Errorf("%v: %+v\n%s", err, res.Verdict, said)
@@ -283,20 +292,17 @@ func TestALostWorkerIsNamed(t *testing.T) {
 	if res.Fleet.Members[1].Lost == "" || res.Fleet.Members[0].Lost != "" {
 		t.Errorf("%+v", res.Fleet.Members)
 	}
-	_, _, err = f(plan.StopOnLoss)
-	if err == nil || !strings.Contains(err.Error(), "worker b was lost") || !strings.Contains(err.Error(), "--on-worker-loss stop ends the run") {
-		t.Errorf("stop: %v", err)
-	}
 }
 
 // One line for each mistake.
 func TestRefusals(t *testing.T) {
+	t.Parallel()
 	h := startHub(t, anyPort, nil)
 	c := &crew{}
 	gather := func(name string, edit func(*fleet.Config)) error {
 		t.Helper()
 		conf := config(c, name, "1", testPlan(nil))
-		conf.Fleet.Wait = time.Second
+		conf.Fleet.Wait = 100 * time.Millisecond
 		if edit != nil {
 			edit(&conf)
 		}
@@ -312,7 +318,7 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("got %v\nwant %s", err, text)
 		}
 	}
-	want(gather("none", nil), "0 of 1 workers joined within 1s; start more with 'redline worker --nats nats://127.0.0.1:")
+	want(gather("none", nil), "0 of 1 workers joined within 100ms; start more with 'redline worker --nats nats://127.0.0.1:")
 
 	stop := c.start(t, h.NATS(), "old", func(w *fleet.Worker) { w.Hello.Version, w.Hello.Protocol = "0.1.0", fleet.Protocol-1 })
 	want(gather("old", nil), "worker old is redline 0.1.0, this is redline test")
@@ -342,8 +348,43 @@ func TestRefusals(t *testing.T) {
 	stop()
 }
 
+// Ctrl-C while a worker prepares: the worker stops preparing and is free, and so is the name of the run.
+func TestAnInterruptWhileAWorkerPrepares(t *testing.T) {
+	t.Parallel()
+	h := startHub(t, anyPort, nil)
+	c := &crew{}
+	ctx, interrupt := context.WithCancel(t.Context())
+	var first sync.Once
+	c.start(t, h.NATS(), "a", func(w *fleet.Worker) {
+		w.Prepare = func(hard context.Context, job *fleet.Job, collect fleet.Collect) (fleet.Maker, error) {
+			waited := false
+			first.Do(func() {
+				waited = true
+				interrupt()
+				<-hard.Done()
+			})
+			if waited {
+				return nil, hard.Err()
+			}
+			return c.prepare(hard, job, collect)
+		}
+	})
+	bus := dial(t, h.NATS())
+	run, err := fleet.Gather(ctx, bus, config(c, "night", "1", testPlan(nil)))
+	if !errors.Is(err, profile.ErrInterrupted) {
+		t.Fatal(err)
+	}
+	run.End(t.Context())
+	run, err = fleet.Gather(t.Context(), bus, config(c, "night", "1", testPlan(nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	run.End(t.Context())
+}
+
 // A name that a dead coordinator left can be taken up; the levels that were over are there, and so are the records of the last one.
 func TestTakingUp(t *testing.T) {
+	t.Parallel()
 	h := startHub(t, anyPort, nil)
 	c := &crew{}
 	c.start(t, h.NATS(), "a", nil)
@@ -357,7 +398,7 @@ func TestTakingUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	bus.Close() // as after the death of its process
-	run.Abandon()
+	run.Abandon(t.Context())
 	bus = dial(t, h.NATS())
 	if _, err := fleet.Gather(t.Context(), bus, config(c, "night", "1", p)); err == nil || !strings.Contains(err.Error(), "take it up with 'redline attach night'") {
 		t.Errorf("the name was given away: %v", err)
@@ -384,11 +425,12 @@ func TestTakingUp(t *testing.T) {
 
 // Secrets go over TLS, and references are resolved by the worker; the files of NATS have neither.
 func TestSecretsStayOutOfJetStream(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	cert, key, ca := certificates(t, dir)
 	store := t.TempDir()
 	hubNATS := plan.NATS{URL: "embedded://u:pass@127.0.0.1:0", Cert: cert, Key: key}
-	h, err := hub.Start(hubNATS, store)
+	h, err := hub.Start(t.Context(), hubNATS, store)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -397,7 +439,7 @@ func TestSecretsStayOutOfJetStream(t *testing.T) {
 	n.Cert, n.Key, n.CA = "", "", ca
 	bad := n
 	bad.URL = strings.Replace(bad.URL, "u:pass@", "u:wrong@", 1)
-	if _, err := fleet.Dial(t.Context(), &bad, "test", true); err == nil || !strings.Contains(err.Error(), "refuses these credentials") || strings.Contains(err.Error(), "wrong") {
+	if _, err := fleet.Dial(t.Context(), &bad, "test", func(string) {}); err == nil || !strings.Contains(err.Error(), "refuses these credentials") || strings.Contains(err.Error(), "wrong") {
 		t.Errorf("wrong credentials: %v", err)
 	}
 	c := &crew{}
@@ -406,7 +448,13 @@ func TestSecretsStayOutOfJetStream(t *testing.T) {
 		p.Measure.RequestCount = 20
 		p.Target.Headers = []plan.Header{{Name: "Authorization", Value: "Bearer hush-hush"}, {Name: "X-Key", Value: "${env:TOKEN}"}}
 	})
-	run, err := fleet.Gather(t.Context(), dial(t, n), config(c, "tls", "1", p))
+	own := h.NATS()
+	bus, err := fleet.DialLocal(h, &own, "test") // its certificate need not be for this connection
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(bus.Close)
+	run, err := fleet.Gather(t.Context(), bus, config(c, "tls", "1", p))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -416,20 +464,57 @@ func TestSecretsStayOutOfJetStream(t *testing.T) {
 	if got := c.plans[0].Target.Headers; got[0].Value != "Bearer hush-hush" || got[1].Value != "of-the-worker" {
 		t.Errorf("the worker has %+v", got)
 	}
-	err = filepath.WalkDir(store, func(path string, d fs.DirEntry, err error) error {
+	withoutText(t, store, "hush-hush", "of-the-worker")
+	run.End(t.Context())
+}
+
+// A server may repeat a secret in its errors. The worker removes its own secrets before an error leaves it.
+func TestSecretsInErrorsStayOnTheWorker(t *testing.T) {
+	t.Parallel()
+	store := t.TempDir()
+	h, err := hub.Start(t.Context(), plan.NATS{URL: anyPort}, store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(h.Stop)
+	c := &crew{answer: func(int64) (time.Duration, error) {
+		return time.Millisecond, &service.Error{Class: record.Server, Text: "no rights for of-the-worker"}
+	}}
+	c.start(t, h.NATS(), "a", func(w *fleet.Worker) {
+		w.Redact = func(text string) string { return strings.ReplaceAll(text, "of-the-worker", "***") }
+	})
+	p := testPlan(func(p *plan.Plan) { p.Measure.RequestCount = 20 })
+	bus := dial(t, h.NATS())
+	run, err := fleet.Gather(t.Context(), bus, config(c, "echo", "1", p))
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, _ := measure(t, run, p, nil)
+	if text := fmt.Sprint(res.Levels[0].Failures); !strings.Contains(text, "no rights for ***") {
+		t.Errorf("failures %s", text)
+	}
+	withoutText(t, store, "of-the-worker")
+	run.End(t.Context())
+}
+
+// withoutText checks that no file of a folder has a text.
+func withoutText(t *testing.T, folder string, texts ...string) {
+	t.Helper()
+	err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
 		b, err := os.ReadFile(path)
-		if strings.Contains(string(b), "hush-hush") || strings.Contains(string(b), "of-the-worker") {
-			t.Errorf("%s has a secret", path)
+		for _, text := range texts {
+			if strings.Contains(string(b), text) {
+				t.Errorf("%s has %q", path, text)
+			}
 		}
 		return err
 	})
 	if err != nil {
 		t.Error(err)
 	}
-	run.End(t.Context())
 }
 
 // certificates writes a certificate for 127.0.0.1 that is its own authority.
@@ -455,8 +540,9 @@ func certificates(t *testing.T, dir string) (cert, key, ca string) {
 
 // Nothing listens for other machines without authentication.
 func TestTheEmbeddedServerWantsAuthentication(t *testing.T) {
+	t.Parallel()
 	for _, address := range []string{"embedded://0.0.0.0:0", "embedded://[::]:0", "embedded://192.0.2.1:4222"} {
-		if h, err := hub.Start(plan.NATS{URL: address}, t.TempDir()); err == nil || !strings.Contains(err.Error(), "workers must authenticate") {
+		if h, err := hub.Start(t.Context(), plan.NATS{URL: address}, t.TempDir()); err == nil || !strings.Contains(err.Error(), "workers must authenticate") {
 			t.Errorf("%s: %v", address, err)
 			if h != nil {
 				h.Stop()
@@ -468,18 +554,25 @@ func TestTheEmbeddedServerWantsAuthentication(t *testing.T) {
 	if !strings.HasPrefix(n.URL, "nats://u:p@127.0.0.1:") {
 		t.Errorf("address %s", n.URL)
 	}
+	_, port, _ := strings.Cut(n.URL, "127.0.0.1:")
+	if _, err := hub.Start(t.Context(), plan.NATS{URL: "embedded://u:p@0.0.0.0:" + port}, t.TempDir()); err == nil || !strings.Contains(err.Error(), "cannot listen on 0.0.0.0:"+port) {
+		t.Errorf("a port in use: %v", err)
+	}
 	n.URL = strings.Replace(n.URL, "u:p@", "", 1)
-	if _, err := fleet.Dial(t.Context(), &n, "test", false); err == nil || !strings.Contains(err.Error(), "refuses these credentials") {
+	if _, err := fleet.Dial(t.Context(), &n, "test", nil); err == nil || !strings.Contains(err.Error(), "refuses these credentials") {
 		t.Errorf("without credentials: %v", err)
 	}
 }
 
 // The input files of a plan are on each worker's disk while it works, and gone afterwards.
 func TestInputFilesTravel(t *testing.T) {
+	t.Parallel()
 	h := startHub(t, anyPort, nil)
 	folder := t.TempDir()
-	if err := os.WriteFile(filepath.Join(folder, "IN"), []byte("twelve bytes"), 0o600); err != nil {
-		t.Fatal(err)
+	for _, name := range []string{"IN", "AGAIN"} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte("twelve bytes"), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	c := &crew{}
 	seen := make(chan string, 2)
@@ -490,12 +583,15 @@ func TestInputFilesTravel(t *testing.T) {
 				if err != nil {
 					return nil, err
 				}
+				if again, err := os.ReadFile(filepath.Join(job.Plan.Input.Paths[1], "AGAIN")); string(again) != string(b) {
+					return nil, fmt.Errorf("the second file has %q: %w", again, err)
+				}
 				seen <- string(b) + " " + job.Plan.Input.Paths[0]
 				return c.prepare(hard, job, collect)
 			}
 		})
 	}
-	p := testPlan(func(p *plan.Plan) { p.Input.Source, p.Input.Paths = plan.Directory, []string{folder} })
+	p := testPlan(func(p *plan.Plan) { p.Input.Source, p.Input.Paths = plan.Directory, []string{folder, folder} })
 	run, err := fleet.Gather(t.Context(), dial(t, h.NATS()), config(c, "files", "2", p))
 	if err != nil {
 		t.Fatal(err)

@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/redline-bench/redline/internal/engine"
+	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
 )
 
@@ -63,6 +65,102 @@ func FuzzBlock(f *testing.F) {
 	})
 }
 
+func TestListsOfFlightsKeepEveryField(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	var want []engine.Flight
+	for i := range 1 << 16 { // as many slots as an open loop has
+		sent := int64(1e15) + rng.Int64N(3e10)
+		want = append(want, engine.Flight{Slot: i, Sent: sent, Due: sent - rng.Int64N(1e9)})
+	}
+	packed := packFlights(want)
+	if n := len(encode(reply{Flights: packed})); n > 1<<20 {
+		t.Errorf("the answer has %d bytes, more than NATS takes", n)
+	}
+	got, err := unpackFlights(packed)
+	if d := cmp.Diff(want, got); err != nil || d != "" {
+		t.Error(err, d)
+	}
+	if got, err := unpackFlights(packFlights(nil)); got != nil || err != nil {
+		t.Error(got, err)
+	}
+	if _, err := unpackFlights(packed[:len(packed)/2]); err == nil {
+		t.Error("half of a list was read")
+	}
+}
+
+// Blocks are taken in the order of their numbers, each once. A worker whose blocks have a gap takes no memory without bounds.
+func TestBlocksAreTakenInOrder(t *testing.T) {
+	r := &Run{changed: make(chan struct{}), failed: make(chan struct{}), busy: make(chan struct{}, 1)}
+	m := &member{Hello: Hello{Name: "a"}, next: 1, waiting: map[uint64][]byte{}}
+	r.members = []*member{m}
+	var got []int64
+	r.collect = func(rec *record.Record, _ []record.Event, _ []byte) { got = append(got, rec.End) }
+	block := func(seq uint64) []byte {
+		var p packer
+		p.add(&record.Record{Sent: 1, End: int64(seq)})
+		b, err := p.block(&Head{Seq: seq})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	for _, seq := range []uint64{2, 1, 1, 4, 3, 3, 2, 5} {
+		if err := r.order(m, block(seq)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if d := cmp.Diff([]int64{1, 2, 3, 4, 5}, got); d != "" {
+		t.Error(d)
+	}
+	for seq := range uint64(mostUnsent) {
+		if err := r.order(m, block(seq+7)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := r.order(m, block(1000)); err == nil || err.Error() != "block 6 of its records is missing" {
+		t.Errorf("a gap: %v", err)
+	}
+}
+
+// Failures of many kinds are counted under their class.
+func TestGroupsOfFailuresAreBounded(t *testing.T) {
+	m := &member{}
+	for i := range 3 * mostGroups {
+		m.head.Failures = append(m.head.Failures, Failure{Class: record.Server, Text: strings.Repeat("x", i), Count: 1})
+	}
+	r := &Run{members: []*member{m}}
+	list := r.Failures()
+	var n uint64
+	for _, f := range list {
+		n += f.Count
+	}
+	if len(list) != mostGroups+1 || n != 3*mostGroups {
+		t.Errorf("%d groups of %d failures", len(list), n)
+	}
+}
+
+// A broadcast is done once, and not at all after a later one.
+func TestABroadcastIsDoneOnce(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	s := newStation(ctx, cancel, &Worker{Redact: func(text string) string { return strings.ReplaceAll(text, "hush", "***") }}, &Job{})
+	s.maker = noMaker{}
+	f := func(number uint64, kind, want string) {
+		t.Helper()
+		if got := s.once(&request{Number: number, Kind: kind}); got != want {
+			t.Errorf("broadcast %d: %q, want %q", number, got, want)
+		}
+	}
+	f(5, "hush", `this version knows no request "***"`)
+	f(5, "again", `this version knows no request "***"`)
+	f(4, "late", "")
+	f(6, "next", `this version knows no request "next"`)
+}
+
+// noMaker makes no load.
+type noMaker struct{ Maker }
+
+func (noMaker) Engine() *engine.Engine { return nil }
+
 // The true offset is within the stated error, whatever way takes how long.
 func TestOffsetIsWithinItsError(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
@@ -85,14 +183,14 @@ func TestOffsetIsWithinItsError(t *testing.T) {
 	}
 }
 
-// A worker loads the server for ten seconds after the last sign of life from its coordinator, and not longer.
-func TestDeadMansSwitch(t *testing.T) {
+// A worker loads the server for ten seconds after the last heartbeat of its coordinator, and not longer.
+func TestAWorkerLeavesWithoutHeartbeats(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		s := newStation(ctx, cancel, &Worker{}, &Job{Epoch: 1})
 		go s.watchCoordinator()
 		for range 5 {
-			time.Sleep(DeadMan - time.Millisecond)
+			time.Sleep(CoordinatorTimeout - time.Millisecond)
 			synctest.Wait()
 			if s.ctx.Err() != nil {
 				t.Fatal("the worker left while its coordinator was alive")
@@ -101,18 +199,21 @@ func TestDeadMansSwitch(t *testing.T) {
 			s.heard = time.Now()
 			s.mu.Unlock()
 		}
-		time.Sleep(DeadMan + time.Millisecond)
+		time.Sleep(CoordinatorTimeout + time.Millisecond)
 		synctest.Wait()
-		if s.ctx.Err() == nil || !strings.Contains(context.Cause(s.ctx).Error(), "no sign of life for 10s") {
-			t.Errorf("10 s after the last sign of life: %v", context.Cause(s.ctx))
+		if s.ctx.Err() == nil || !strings.Contains(context.Cause(s.ctx).Error(), "no heartbeat from the coordinator for 10s") {
+			t.Errorf("10 s after the last heartbeat: %v", context.Cause(s.ctx))
 		}
 	})
 }
 
 func TestBlocksOfAFleetAreBounded(t *testing.T) {
-	for _, n := range []int{1, 10, 1000, 1001, 10_000, 100_000} {
+	for _, n := range []int{1, 10, 1000, 1001, plan.MostWorkers} {
 		if rate := float64(n) / interval(n).Seconds(); rate > 10_000.5 {
 			t.Errorf("%d workers send %.0f blocks a second", n, rate)
+		}
+		if interval(n) > unacknowledged {
+			t.Errorf("%d workers send a block every %s, and count as lost after %s", n, interval(n), workerTimeout)
 		}
 	}
 }

@@ -2,13 +2,12 @@ package fleet
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/engine"
@@ -26,8 +25,8 @@ func (r *Run) Open(collect func(r *record.Record, events []record.Event, data []
 	<-r.busy
 }
 
-// broadcast asks all workers that are not lost, and returns their answers by number. It is repeated for those that do not
-// answer, until they do or are lost.
+// broadcast asks all workers that have joined and are not lost, and returns their answers by number. It is repeated for those that do
+// not answer, until they do or are lost.
 func (r *Run) broadcast(ctx context.Context, q request) ([]*reply, error) {
 	r.mu.Lock()
 	r.number++
@@ -37,7 +36,7 @@ func (r *Run) broadcast(ctx context.Context, q request) ([]*reply, error) {
 	messages := make(chan *nats.Msg, 2*len(r.members)+16)
 	sub, err := r.bus.nc.ChanSubscribe(inbox, messages)
 	if err != nil {
-		return nil, fmt.Errorf("speak to the workers: %w", err)
+		return nil, fmt.Errorf("send a request to the workers: %w", err)
 	}
 	defer func() { _ = sub.Unsubscribe() }()
 	answers := make([]*reply, len(r.members))
@@ -47,15 +46,14 @@ func (r *Run) broadcast(ctx context.Context, q request) ([]*reply, error) {
 	send := func() { _ = r.bus.nc.PublishRequest(runSubject(r.conf.Fleet.Run), inbox, data) } // repeated
 	send()
 	for {
-		missing := slices.ContainsFunc(r.members, func(m *member) bool { return answers[m.index] == nil && r.alive(m) })
-		if !missing {
+		if !r.missing(answers) {
 			return answers, nil
 		}
 		select {
 		case m := <-messages:
-			var a reply
-			if json.Unmarshal(m.Data, &a) == nil && a.Index >= 0 && a.Index < len(answers) {
+			if a, err := readReply(m); err == nil && a.Index >= 0 && a.Index < len(answers) {
 				answers[a.Index] = &a
+				r.heard(r.members[a.Index])
 			}
 		case <-again.C:
 			send()
@@ -66,6 +64,21 @@ func (r *Run) broadcast(ctx context.Context, q request) ([]*reply, error) {
 			return answers, err
 		}
 	}
+}
+
+// missing tells whether a worker has yet to answer.
+func (r *Run) missing(answers []*reply) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.ContainsFunc(r.members, func(m *member) bool { return answers[m.index] == nil && m.joined && m.lost == "" })
+}
+
+// heard notes that a worker has answered. Blocks are not read while Sync calls a function, which may ask the workers: their answers
+// say that they are alive.
+func (r *Run) heard(m *member) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	m.seen = clock.Now()
 }
 
 // refusal is the first error among answers.
@@ -84,6 +97,7 @@ func (r *Run) Begin(ctx context.Context, o profile.Order) error {
 	q := request{Kind: kindOrder, Limit: o.Limit, Seed: o.Seed}
 	q.Level = &result.Level{Mode: o.Level.Mode, Concurrency: o.Level.Concurrency, Rate: o.Level.Rate, Stages: o.Level.Stages}
 	r.lock(func() {
+		r.adoptClocks()
 		gen = r.gen + 1
 		q.Gen, q.Restart, q.Clear = gen, r.restart, r.clear
 		if r.clear {
@@ -131,7 +145,7 @@ func (r *Run) Stop() { r.tell(r.ctx, kindStop) }
 
 // tell is a broadcast whose answers say nothing.
 func (r *Run) tell(ctx context.Context, kind string) {
-	ctx, cancel := context.WithTimeout(ctx, 2*silence)
+	ctx, cancel := context.WithTimeout(ctx, 2*workerTimeout)
 	defer cancel()
 	_, _ = r.broadcast(ctx, request{Kind: kind}) // a worker that does not hear it is lost, or hears it when it is asked again
 }
@@ -159,7 +173,7 @@ func (r *Run) Wait(ctx context.Context) error {
 		return nil
 	}
 	r.tell(context.WithoutCancel(ctx), kindCut)
-	settle, cancel := context.WithTimeout(context.WithoutCancel(ctx), silence)
+	settle, cancel := context.WithTimeout(context.WithoutCancel(ctx), workerTimeout)
 	defer cancel()
 	_ = r.Finished(settle) // the end of the run does not depend on it
 	return err
@@ -181,22 +195,32 @@ func (r *Run) Sync(fn func()) {
 
 // Flights implements profile.Load.
 func (r *Run) Flights() []engine.Flight {
-	ctx, cancel := context.WithTimeout(r.ctx, 2*silence)
+	ctx, cancel := context.WithTimeout(r.ctx, 2*workerTimeout)
 	defer cancel()
 	answers, _ := r.broadcast(ctx, request{Kind: kindFlights}) // a lost worker has none
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.adoptClocks()
 	var out []engine.Flight
 	for i, a := range answers {
 		if a == nil {
 			continue
 		}
+		list, _ := unpackFlights(a.Flights) // a damaged list is empty: it only says what was in flight at the end of a window
 		ahead := r.members[i].clock.Ahead
-		for _, f := range a.Flights {
+		for _, f := range list {
 			out = append(out, engine.Flight{Slot: int(r.slot(uint32(f.Slot), i)), Due: f.Due - ahead, Sent: f.Sent - ahead})
 		}
 	}
 	return out
+}
+
+// adoptClocks begins to use the offsets that were measured last. That happens only where a load begins or a window ends: a request that
+// is listed as in flight then has the same times in its record.
+func (r *Run) adoptClocks() {
+	for _, m := range r.members {
+		m.clock, m.measured = m.newClock, m.newMeasured
+	}
 }
 
 // slot is the number of a worker's slot in the whole fleet.
@@ -244,10 +268,10 @@ func (r *Run) Stalled() time.Duration {
 
 // Connections implements profile.Load.
 func (r *Run) Connections() (n int, busiest time.Duration) {
-	n = sum(r, func(m *member) int { return m.head.Connections })
-	for _, m := range r.members {
+	n = sum(r, func(m *member) int {
 		busiest = max(busiest, m.head.Busiest)
-	}
+		return m.head.Connections
+	})
 	return n, busiest
 }
 
@@ -287,7 +311,8 @@ func (r *Run) Ended(lv *result.Level, limits []result.Reason) error {
 	ctx, cancel := context.WithTimeout(r.ctx, 2*requestTime)
 	defer cancel()
 	if lv != nil {
-		if err := r.keep(ctx, levelObject(r.levels), profile.Done{Level: *lv, Limits: limits}); err != nil {
+		err := insist(ctx, func() error { return r.keep(ctx, levelObject(r.levels), profile.Done{Level: *lv, Limits: limits}) })
+		if err != nil {
 			return err
 		}
 		r.levels++
@@ -295,9 +320,16 @@ func (r *Run) Ended(lv *result.Level, limits []result.Reason) error {
 	r.mu.Lock()
 	until := r.sequence + 1
 	r.mu.Unlock()
-	err := r.stream.Purge(ctx, purgeBelow(until))
-	if errors.Is(err, context.Canceled) {
-		return nil
-	}
+	err := insist(ctx, func() error { return r.stream.Purge(ctx, jetstream.WithPurgeSequence(until)) })
 	return r.bus.explainJetStream("remove records of a level that is over", err)
+}
+
+// insist repeats what fails until it succeeds or ctx ends: a NATS server that was started again needs a moment.
+func insist(ctx context.Context, do func() error) error {
+	for {
+		err := do()
+		if err == nil || !pause(ctx, resendAfter) {
+			return err
+		}
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/redline-bench/redline/internal/clock"
@@ -16,15 +17,18 @@ type member struct {
 	Hello
 	index int
 
-	clock    offset
-	measured int64 // when clock was measured
-	seen     int64 // when its last block came
-	head     Head
-	vitals   vitals.Reading
-	mark     int64 // everything that ended before is collected
-	next     uint64
-	waiting  map[uint64]*block // blocks that came before an earlier one
-	records  uint64
+	// The offset in use and when it was measured, and the newest; see adoptClocks.
+	clock, newClock       offset
+	measured, newMeasured int64
+
+	joined  bool
+	seen    int64 // when its last block or answer came
+	head    Head
+	vitals  vitals.Reading
+	mark    int64 // everything that ended before is collected
+	next    uint64
+	waiting map[uint64][]byte // blocks that came before an earlier one, as they came
+	records uint64
 	// The longest times since the load began.
 	gcPause, schedDelay, standstill time.Duration
 	lost                            string
@@ -73,7 +77,7 @@ func (r *Run) measureClocks(ctx context.Context) error {
 		return err
 	}
 	for _, m := range r.members {
-		if d := m.clock.Wall; d.Abs() > offClock {
+		if d := m.newClock.Wall; d.Abs() > offClock {
 			where := "ahead of"
 			if d < 0 {
 				where = "behind"
@@ -96,8 +100,8 @@ func (r *Run) measureClock(ctx context.Context, m *member) error {
 	}
 	now := clock.Now()
 	r.lock(func() {
-		if aged := m.clock.Error + int64(float64(now-m.measured)*drift); m.measured == 0 || o.Error <= aged {
-			m.clock, m.measured = o, now
+		if aged := m.newClock.Error + int64(float64(now-m.newMeasured)*drift); m.newMeasured == 0 || o.Error <= aged {
+			m.newClock, m.newMeasured = o, now
 		}
 	})
 	return nil
@@ -108,7 +112,7 @@ func (r *Run) keepClocks() {
 	for pause(r.ctx, keepClocksEvery) {
 		r.each(func(m *member) {
 			if r.alive(m) {
-				_ = r.measureClock(r.ctx, m) // an old offset is better than none, and a lost worker is noticed by its silence
+				_ = r.measureClock(r.ctx, m) // an old offset is better than none, and watch notices lost workers
 			}
 		})
 	}
@@ -120,12 +124,12 @@ func (r *Run) alive(m *member) bool {
 	return m.lost == ""
 }
 
-// beat gives the workers signs of life.
+// beat sends heartbeats to the workers.
 func (r *Run) beat() {
-	data := encode(request{Kind: kindBeat, Epoch: r.claim.entry.Epoch})
+	data := encode(request{Kind: kindHeartbeat, Epoch: r.claim.entry.Epoch})
 	for {
 		_ = r.bus.nc.Publish(runSubject(r.conf.Fleet.Run), data) // the next one comes soon
-		if !pause(r.ctx, beatEvery) {
+		if !pause(r.ctx, heartbeatEvery) {
 			return
 		}
 	}
@@ -141,8 +145,8 @@ func (r *Run) watch() {
 			if away == 0 {
 				away = last
 			}
-			if now-away > int64(DeadMan) { // the workers have stopped
-				r.breakDown(fmt.Errorf("the connection to NATS at %s was lost for %s", r.bus.at, DeadMan))
+			if now-away > int64(CoordinatorTimeout) { // the workers have stopped
+				r.breakDown(fmt.Errorf("the connection to NATS at %s was lost for %s", r.bus.at, CoordinatorTimeout))
 				return
 			}
 		} else if away != 0 { // what the workers sent meanwhile is still to come
@@ -167,20 +171,27 @@ func (r *Run) lose(now int64) {
 	newest := int64(0)
 	for _, m := range r.members {
 		newest = max(newest, m.seen)
-		if m.lost == "" && now-m.seen > int64(silence) {
+		if m.lost == "" && now-m.seen > int64(workerTimeout) {
 			gone = append(gone, m)
 		}
 	}
 	r.mu.Unlock()
-	if now-newest > int64(unacknowledged) && now-newest < int64(2*unacknowledged) && r.bus.nc.IsConnected() {
-		_ = r.bus.nc.ForceReconnect() // all are silent: our own connection may hang
+	if now-newest > int64(unacknowledged) && newest != r.reconnected && r.bus.nc.IsConnected() {
+		r.reconnected = newest
+		_ = r.bus.nc.ForceReconnect() // no worker sends anything: our own connection may hang
 	}
 	if len(gone) == 0 {
 		return
 	}
+	reasons := make([]string, len(gone))
+	var asked sync.WaitGroup
+	for i, m := range gone {
+		asked.Go(func() { reasons[i] = r.askWhy(m, now) })
+	}
+	asked.Wait()
 	r.lock(func() {
-		for _, m := range gone {
-			m.lost, m.lostAt = fmt.Sprintf("it sent nothing for %s", time.Duration(now-m.seen).Round(100*time.Millisecond)), clock.Wall(now)
+		for i, m := range gone {
+			m.lost, m.lostAt = reasons[i], clock.Wall(clock.Now())
 		}
 	})
 	left := 0
@@ -200,6 +211,18 @@ func (r *Run) lose(now int64) {
 		}
 	}
 	r.judgeFailures()
+}
+
+// askWhy asks a worker that sent no records for a while why that is.
+func (r *Run) askWhy(m *member, now int64) string {
+	ctx, cancel := context.WithTimeout(r.ctx, lastQuestion)
+	defer cancel()
+	if answer, err := r.request(ctx, m, request{Kind: kindClock}); err == nil && answer.Error != "" {
+		return answer.Error
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return fmt.Sprintf("it sent nothing for %s", time.Duration(now-m.seen).Round(100*time.Millisecond))
 }
 
 // breakDown ends the run.

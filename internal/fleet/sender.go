@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -20,17 +21,19 @@ const mostUnsent = 64
 
 // sender sends the blocks of a station and keeps each until NATS has acknowledged it.
 type sender struct {
-	s       *station
-	pack    packer
-	seq     uint64
-	mark    int64
-	last    vitals.Reading
-	lastAt  int64
-	counted uint64 // failures that were told
+	s      *station
+	pack   packer
+	seq    uint64
+	mark   int64
+	last   vitals.Reading
+	lastAt int64
+	// The failures that were told, and the load that they belong to.
+	counted, countedGen uint64
 
-	mu     sync.Mutex
-	unsent []*parcel // in order of their numbers
-	acked  uint64    // records
+	mu      sync.Mutex
+	unsent  []*parcel // in order of their numbers
+	acked   uint64    // records
+	refused string    // why NATS does not take blocks; empty while it does
 }
 
 // parcel is a block on its way.
@@ -38,8 +41,8 @@ type parcel struct {
 	seq  uint64
 	n    int // records
 	data []byte
-	sent time.Time // when it was first sent
-	ack  jetstream.PubAckFuture
+	sent time.Time              // when it was sent last
+	ack  jetstream.PubAckFuture // nil if it must be sent again
 }
 
 func newSender(s *station) *sender {
@@ -55,8 +58,10 @@ func (o *sender) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			o.flush()
 			o.settle()
+			if o.room() > 1 { // else records wait in the packer: a block for each interval would fill the memory with small blocks
+				o.flush()
+			}
 		}
 	}
 }
@@ -83,19 +88,19 @@ func (o *sender) send(h *Head) {
 	h.Seq, h.Mark = o.seq, o.mark
 	o.s.reading(h)
 	h.CPU, h.Busy, h.Idle = o.last.CPU, o.last.Busy, o.last.Idle
-	list := failures(o.s.maker.Engine())
+	list := o.s.failures()
 	var n uint64
 	for _, f := range list {
 		n += f.Count
 	}
-	if n != o.counted {
-		o.counted, h.Failures = n, list
+	if n != o.counted || h.Gen != o.countedGen {
+		o.counted, o.countedGen, h.Failures = n, h.Gen, list
 	}
 	data, err := o.pack.block(h)
 	if err != nil {
 		panic("BUG: the head of a block cannot be encoded: " + err.Error())
 	}
-	o.publish(&parcel{seq: h.Seq, n: h.Records, data: data, sent: time.Now()})
+	o.publish(&parcel{seq: h.Seq, n: h.Records, data: data})
 	for o.room() <= 0 && o.s.ctx.Err() == nil {
 		o.settle()
 		if o.room() <= 0 {
@@ -122,18 +127,30 @@ func (o *sender) publish(p *parcel) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.unsent = append(o.unsent, p)
-	o.post(p)
+	o.submit(p)
 }
 
-// post sends a block. It has an id, so that NATS keeps it once however often it is sent.
-func (o *sender) post(p *parcel) {
+// refusal is why NATS does not take blocks; empty while it does.
+func (o *sender) refusal() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.refused
+}
+
+// submit sends a block. It has an id, so that NATS keeps it once however often it is sent.
+func (o *sender) submit(p *parcel) {
+	p.sent = time.Now()
 	msg := nats.NewMsg(blockSubject(o.s.job.Run, o.s.job.Epoch, o.s.job.Index))
 	msg.Data = p.data
 	id := fmt.Sprintf("%s.%d.%d.%d", o.s.job.Run, o.s.job.Epoch, o.s.job.Index, p.seq)
 	ack, err := o.s.w.Bus.js.PublishMsgAsync(msg, jetstream.WithMsgID(id))
 	p.ack = ack
-	if err != nil {
-		p.ack = nil // settle sends it again
+	if err == nil {
+		return
+	}
+	p.ack = nil // settle sends it again
+	if errors.Is(err, nats.ErrMaxPayload) {
+		o.refuse(fmt.Sprintf("its largest message has %d bytes: set max_payload of nats-server to 1MB", o.s.w.Bus.nc.MaxPayload()))
 	}
 }
 
@@ -142,33 +159,50 @@ func (o *sender) post(p *parcel) {
 func (o *sender) settle() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.unsent = slices.DeleteFunc(o.unsent, func(p *parcel) bool {
-		if p.ack == nil {
-			o.post(p)
-			return false
-		}
-		select {
-		case <-p.ack.Ok():
-			o.acked += uint64(p.n)
-			return true
-		case <-p.ack.Err():
-			o.post(p)
-		default:
-		}
-		return false
-	})
+	o.unsent = slices.DeleteFunc(o.unsent, o.acknowledge)
 	if len(o.unsent) == 0 || time.Since(o.unsent[0].sent) < unacknowledged {
 		return
-	}
-	for _, p := range o.unsent {
-		p.sent = time.Now()
 	}
 	if nc := o.s.w.Bus.nc; nc.IsConnected() {
 		_ = nc.ForceReconnect() // if it fails, the connection is lost anyway and made again
 	}
 	for _, p := range o.unsent {
-		o.post(p)
+		o.submit(p)
 	}
+}
+
+// acknowledge tells whether NATS has a block, and sends it again if it failed a moment ago.
+func (o *sender) acknowledge(p *parcel) bool {
+	if p.ack != nil {
+		select {
+		case <-p.ack.Ok():
+			o.acked += uint64(p.n)
+			o.refused = ""
+			return true
+		case err := <-p.ack.Err():
+			p.ack = nil
+			o.note(err)
+		default:
+		}
+	}
+	if p.ack == nil && time.Since(p.sent) >= resendAfter {
+		o.submit(p)
+	}
+	return false
+}
+
+// note keeps why NATS refused a block. It may be full; the loss of a connection is no refusal.
+func (o *sender) note(err error) {
+	if refusal, ok := errors.AsType[*jetstream.APIError](err); ok {
+		o.refuse(refusal.Description)
+	}
+}
+
+func (o *sender) refuse(why string) {
+	if o.refused == "" {
+		o.s.w.Say("run %s: NATS does not take the records: %s; requests wait until it does", o.s.job.Run, why)
+	}
+	o.refused = "NATS does not take its records: " + why
 }
 
 // finish sends the last records and waits a moment for the acknowledgments.
@@ -176,7 +210,7 @@ func (o *sender) finish() {
 	if o.pack.n > 0 {
 		o.send(&Head{})
 	}
-	deadline := time.Now().Add(silence)
+	deadline := time.Now().Add(workerTimeout)
 	for time.Now().Before(deadline) {
 		o.settle()
 		if o.room() == mostUnsent {

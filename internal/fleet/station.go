@@ -11,7 +11,6 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/redline-bench/redline/internal/clock"
-	"github.com/redline-bench/redline/internal/engine"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
 )
@@ -32,22 +31,33 @@ type station struct {
 	mu     sync.Mutex
 	heard  time.Time // from the coordinator
 	gen    uint64
-	begin  chan int64             // when to begin
-	starts bool                   // a load is being prepared or begun
-	orders map[uint64]chan string // broadcasts that were done, or are being done
+	begin  chan int64         // when to begin
+	starts bool               // a load is being prepared or begun
+	abort  context.CancelFunc // ends the load that was prepared last; nil before the first one
+	last   *broadcast         // that was done last, or is being done; nil before the first one
 	began  int64
 }
 
+// broadcast is a request of the coordinator to all workers.
+type broadcast struct {
+	number uint64
+	done   chan struct{} // closed when it is done
+	result string        // an error, or empty
+}
+
 func newStation(ctx context.Context, cancel context.CancelCauseFunc, w *Worker, job *Job) *station {
-	return &station{
-		ctx: ctx, cancel: cancel, w: w, job: job, ready: make(chan struct{}), ended: make(chan struct{}), heard: time.Now(), orders: map[uint64]chan string{},
-	}
+	s := &station{ctx: ctx, cancel: cancel, w: w, job: job, ready: make(chan struct{}), ended: make(chan struct{}), heard: time.Now()}
+	s.out = newSender(s)
+	return s
 }
 
 // leftError is the cause of the end of a station.
 type leftError string
 
 func (e leftError) Error() string { return string(e) }
+
+// errRunOver means that the coordinator has all records that it needs.
+const errRunOver = leftError("the run is over")
 
 // end leaves the run and returns when nothing is in flight any more.
 func (s *station) end(why string) {
@@ -61,17 +71,16 @@ func (s *station) joined() error {
 	return s.err
 }
 
-// run is the station's life.
+// run joins the run and serves it until the worker leaves it. ctx is that of the station.
 func (s *station) run(ctx context.Context) {
 	defer close(s.ended)
 	hard, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
 	defer func() { s.w.left(s, context.Cause(s.ctx).Error()) }()
-	s.out = newSender(s)
-	sub, err := s.w.Bus.nc.Subscribe(runSubject(s.job.Run), s.broadcast)
+	sub, err := s.w.Bus.nc.Subscribe(runSubject(s.job.Run), s.receive)
 	if err == nil {
 		defer func() { _ = sub.Unsubscribe() }()
-		wait, done := context.WithTimeout(ctx, DeadMan)
+		wait, done := context.WithTimeout(ctx, settleTime)
 		err = s.w.Bus.settle(wait)
 		done()
 	}
@@ -85,7 +94,9 @@ func (s *station) run(ctx context.Context) {
 	if err == nil {
 		defer files.remove()
 		s.job.Plan = files.place(s.job.Plan)
+		prepared := context.AfterFunc(ctx, cut) // a run that is left needs no preparation
 		s.maker, err = s.w.Prepare(hard, s.job, s.out.add)
+		prepared()
 	}
 	s.err = err
 	close(s.ready)
@@ -97,17 +108,19 @@ func (s *station) run(ctx context.Context) {
 	s.stopLoad()
 	cut()
 	_ = s.maker.Close() // what was in flight is canceled; the run is over for this worker
-	s.out.finish()
+	if !errors.Is(context.Cause(ctx), errRunOver) {
+		s.out.finish()
+	}
 }
 
-// watchCoordinator is the dead man's switch: without a sign of life from the coordinator the load ends.
+// watchCoordinator leaves the run when no heartbeat has come for CoordinatorTimeout: no server is loaded without a coordinator.
 func (s *station) watchCoordinator() {
 	for {
 		s.mu.Lock()
-		left := DeadMan - time.Since(s.heard)
+		left := CoordinatorTimeout - time.Since(s.heard)
 		s.mu.Unlock()
 		if left <= 0 {
-			s.cancel(leftError(fmt.Sprintf("the coordinator gave no sign of life for %s; the load was stopped", DeadMan)))
+			s.cancel(leftError(fmt.Sprintf("no heartbeat from the coordinator for %s; the load was stopped", CoordinatorTimeout)))
 			return
 		}
 		if !pause(s.ctx, left) {
@@ -116,8 +129,8 @@ func (s *station) watchCoordinator() {
 	}
 }
 
-// broadcast does what the coordinator asks of all workers of the run.
-func (s *station) broadcast(m *nats.Msg) {
+// receive does what the coordinator asks of all workers of the run.
+func (s *station) receive(m *nats.Msg) {
 	var r request
 	if json.Unmarshal(m.Data, &r) != nil || r.Epoch != s.job.Epoch {
 		return // of a coordinator that this worker does not work for
@@ -125,42 +138,58 @@ func (s *station) broadcast(m *nats.Msg) {
 	s.mu.Lock()
 	s.heard = time.Now()
 	s.mu.Unlock()
-	if r.Kind == kindBeat {
-		return
+	switch r.Kind {
+	case kindHeartbeat:
+	case kindLeave: // also while the worker prepares
+		s.cancel(errRunOver)
+		go func() {
+			<-s.ended // the worker is free when the coordinator has the answer
+			_ = m.Respond(encode(reply{Index: s.job.Index}))
+		}()
+	default:
+		go s.answer(m, &r)
 	}
-	go func() {
-		<-s.ready
-		if s.err != nil {
-			return
-		}
-		answer := reply{Index: s.job.Index}
-		if r.Kind == kindFlights {
-			for _, f := range s.maker.Engine().Flights() {
-				answer.Flights = append(answer.Flights, flight{f.Slot, f.Due, f.Sent})
-			}
-		} else {
-			answer.Error = s.once(&r)
-		}
-		_ = m.Respond(encode(answer)) // the coordinator asks again
-	}()
 }
 
-// once does a broadcast, or waits until it is done where it came before. The result is an error or empty.
+func (s *station) answer(m *nats.Msg, r *request) {
+	<-s.ready
+	if s.err != nil {
+		return
+	}
+	answer := reply{Index: s.job.Index}
+	if r.Kind == kindFlights {
+		answer.Flights = packFlights(s.maker.Engine().Flights())
+	} else {
+		answer.Error = s.once(r)
+	}
+	if err := m.Respond(encode(answer)); errors.Is(err, nats.ErrMaxPayload) {
+		answer.Flights = nil // an answer without the list is better than none: the coordinator would take the worker for lost
+		_ = m.Respond(encode(answer))
+	}
+}
+
+// once does a broadcast, or waits until it is done where it came before. The result is an error or empty. A broadcast that comes after
+// a later one is not done: the coordinator has given it up.
 func (s *station) once(r *request) string {
 	s.mu.Lock()
-	done, known := s.orders[r.Number]
-	if !known {
-		done = make(chan string, 1)
-		s.orders[r.Number] = done
+	b, fresh := s.last, false
+	switch {
+	case b != nil && r.Number < b.number:
+		s.mu.Unlock()
+		return ""
+	case b == nil || r.Number > b.number:
+		b, fresh = &broadcast{number: r.Number, done: make(chan struct{})}, true
+		s.last = b
 	}
 	s.mu.Unlock()
-	if !known {
-		done <- text(s.do(r))
+	if fresh {
+		b.result = s.w.text(s.do(r))
+		close(b.done)
+		return b.result
 	}
 	select {
-	case result := <-done:
-		done <- result // for the next who asks
-		return result
+	case <-b.done:
+		return b.result
 	case <-s.ctx.Done():
 		return context.Cause(s.ctx).Error()
 	}
@@ -181,16 +210,13 @@ func (s *station) do(r *request) error {
 		begin <- r.At[s.job.Index]
 		return nil
 	case kindStop:
-		eng.Stop()
+		s.stopLoad()
 		return nil
 	case kindCut:
 		ctx, cancel := context.WithCancel(s.ctx)
 		cancel()
-		eng.Stop()
+		s.stopLoad()
 		_ = eng.Wait(ctx) // cancels what is in flight
-		return nil
-	case kindLeave:
-		s.cancel(leftError("the run is over"))
 		return nil
 	}
 	return fmt.Errorf("this version knows no request %q", r.Kind)
@@ -198,6 +224,9 @@ func (s *station) do(r *request) error {
 
 // order prepares a load. It returns when only the time to begin is missing.
 func (s *station) order(r *request) error {
+	if r.Level == nil {
+		return errors.New("the request has no level")
+	}
 	eng := s.maker.Engine()
 	if r.Restart {
 		eng.Restart()
@@ -221,13 +250,18 @@ func (s *station) order(r *request) error {
 			return 0, context.Cause(ctx)
 		}
 	}
+	ctx, abort := context.WithCancel(s.ctx)
 	s.mu.Lock()
-	s.begin, s.starts = begin, true
+	before := s.abort
+	s.begin, s.starts, s.abort = begin, true, abort
 	s.mu.Unlock()
 	go func() {
-		err := s.maker.Start(s.ctx, *r.Level, r.Limit, r.Seed, when)
+		err := s.maker.Start(ctx, *r.Level, r.Limit, r.Seed, when)
+		if before != nil {
+			before() // the engine has ended the load before
+		}
 		if err == nil && !asked { // this worker has nothing to send
-			_, err = when(s.ctx)
+			_, err = when(ctx)
 		}
 		s.mu.Lock()
 		s.starts = false
@@ -253,7 +287,16 @@ func (s *station) working() bool {
 	return starts || s.maker.Engine().Working()
 }
 
-func (s *station) stopLoad() { s.maker.Engine().Stop() }
+// stopLoad ends the load, also one that is being prepared: nothing more is sent.
+func (s *station) stopLoad() {
+	s.mu.Lock()
+	abort := s.abort
+	s.mu.Unlock()
+	if abort != nil {
+		abort()
+	}
+	s.maker.Engine().Stop()
+}
 
 // reading completes the head of a block.
 func (s *station) reading(h *Head) {
@@ -270,11 +313,11 @@ func (s *station) reading(h *Head) {
 	}
 }
 
-// failures are the groups of an engine as they are sent.
-func failures(eng *engine.Engine) []Failure {
+// failures are the groups of the engine as they are sent.
+func (s *station) failures() []Failure {
 	var out []Failure
-	for _, f := range eng.Failures() {
-		out = append(out, Failure{Class: f.Class, Code: code(f.Err), Text: service.Reason(f.Err), Slot: f.Worker, Count: f.Count})
+	for _, f := range s.maker.Engine().Failures() {
+		out = append(out, Failure{Class: f.Class, Code: code(f.Err), Text: s.w.redact(service.Reason(f.Err)), Slot: f.Worker, Count: f.Count})
 	}
 	return out
 }

@@ -39,6 +39,8 @@ type Worker struct {
 	Free   func(folder string) (int64, error)
 	// Say prints a line for the user.
 	Say func(format string, args ...any)
+	// Redact removes the secrets of this process from a text that goes to other machines; nil changes nothing.
+	Redact func(text string) string
 	// Once ends the worker after its first run.
 	Once bool
 	// Clock reads the monotonic and the wall clock; nil is the clock of the process.
@@ -66,7 +68,7 @@ func (w *Worker) Run(ctx context.Context) error {
 		}
 		defer func() { _ = sub.Unsubscribe() }() // the connection is closed soon
 	}
-	wait, settled := context.WithTimeout(ctx, DeadMan)
+	wait, settled := context.WithTimeout(ctx, settleTime)
 	defer settled()
 	if err := w.Bus.settle(wait); err != nil && ctx.Err() == nil {
 		return fmt.Errorf("listen for coordinators: %w", err)
@@ -95,6 +97,7 @@ func (w *Worker) current() *station {
 
 func (w *Worker) answerHello(m *nats.Msg) {
 	h := w.Hello
+	h.TLS = w.Bus.Secure()
 	if s := w.current(); s != nil {
 		h.Run = s.job.Run
 	}
@@ -111,53 +114,85 @@ func (w *Worker) answer(ctx context.Context, m *nats.Msg) {
 	switch r.Kind {
 	case kindClock:
 		now, wall := w.Clock()
-		_ = m.Respond(encode(reply{Now: now, Wall: wall}))
+		_ = m.Respond(encode(reply{Now: now, Wall: wall, Error: w.refusal()}))
 	case kindJoin:
-		go func() { _ = m.Respond(encode(reply{Error: text(w.join(ctx, r.Job))})) }()
+		go func() { _ = m.Respond(encode(reply{Error: w.text(w.join(ctx, r.Job))})) }()
 	default:
 		_ = m.Respond(encode(reply{Error: fmt.Sprintf("this version knows no request %q", r.Kind)}))
 	}
 }
 
-func text(err error) string {
+// text is an error as other machines read it; empty if there is none.
+func (w *Worker) text(err error) string {
 	if err == nil {
 		return ""
 	}
-	return err.Error()
+	return w.redact(err.Error())
+}
+
+func (w *Worker) redact(text string) string {
+	if w.Redact == nil {
+		return text
+	}
+	return w.Redact(text)
+}
+
+// refusal is why NATS does not take the records of this worker; empty while it does.
+func (w *Worker) refusal() string {
+	if s := w.current(); s != nil {
+		return s.out.refusal()
+	}
+	return ""
 }
 
 // join takes the worker into a run.
 func (w *Worker) join(ctx context.Context, job *Job) error {
-	if job == nil || job.Plan == nil {
-		return errors.New("the run has no plan")
+	if job == nil || job.Plan == nil || job.Index < 0 || job.Index >= job.Of || job.Interval <= 0 {
+		return errors.New("the request to join has no plan, or no share of it")
 	}
 	if job.Protocol != Protocol {
 		return fmt.Errorf("the plan comes from redline %s (messages of version %d), this worker is redline %s (version %d): use the same version on all machines",
 			job.Version, job.Protocol, w.Hello.Version, Protocol)
 	}
-	w.mu.Lock()
-	if s := w.station; s != nil {
-		w.mu.Unlock()
-		if s.job.Run == job.Run && s.job.Epoch == job.Epoch {
-			return s.joined() // the coordinator asks again: its first request or our answer was lost
+	run, cancel := context.WithCancelCause(context.WithoutCancel(ctx)) // it ends by the station's own end, so that its cause is known
+	s := newStation(run, cancel, w, job)
+	for {
+		before, assigned := w.assign(ctx, s)
+		if assigned {
+			break
 		}
-		if s.job.Run != job.Run || s.job.Epoch > job.Epoch {
-			return fmt.Errorf("it works for run %s", s.job.Run)
+		if before != nil && before.job.Run == job.Run && before.job.Epoch < job.Epoch {
+			before.end("another coordinator has taken the run up")
+			continue
 		}
-		s.end("another coordinator has taken the run up")
-		w.mu.Lock()
+		cancel(nil)
+		switch {
+		case before == nil:
+			return errors.New("it is being stopped")
+		case before.job.Run == job.Run && before.job.Epoch == job.Epoch:
+			return before.joined() // the coordinator asks again: its first request or our answer was lost
+		}
+		return fmt.Errorf("it works for run %s", before.job.Run)
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	s := newStation(ctx, cancel, w, job)
-	w.station = s
-	w.mu.Unlock()
 	w.Say("run %s: joined as worker %d of %d", job.Run, job.Index+1, job.Of)
-	go s.run(ctx)
+	go s.run(run)
 	err := s.joined()
 	if err != nil {
 		w.Say("run %s: %v", job.Run, err)
 	}
 	return err
+}
+
+// assign gives the worker a station if it is free. Otherwise it returns the station that the worker has, or nil if the worker is being
+// stopped.
+func (w *Worker) assign(ctx context.Context, s *station) (before *station, assigned bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.station == nil && ctx.Err() == nil {
+		w.station = s
+		return nil, true
+	}
+	return w.station, false
 }
 
 // left makes the worker free again.

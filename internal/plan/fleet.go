@@ -41,6 +41,9 @@ const (
 	NATSAddress    = "nats://127.0.0.1:4222"
 )
 
+// MostWorkers limits the workers of a run: with more, their blocks of records would come too rarely to see that one is lost.
+const MostWorkers = 10_000
+
 // DefaultFleet is what holds when no option is given.
 func DefaultFleet() Fleet {
 	return Fleet{OnLoss: ContinueOnLoss, Wait: time.Minute, NATS: NATS{URL: NATSAddress}}
@@ -76,8 +79,8 @@ func workers(v string) (string, error) {
 	if v == AllWorkers {
 		return v, nil
 	}
-	if n, err := strconv.Atoi(v); err != nil || n < 1 || n > 100_000 {
-		return "", fmt.Errorf("is a number of workers or all, not %q", v)
+	if n, err := strconv.Atoi(v); err != nil || n < 1 || n > MostWorkers {
+		return "", fmt.Errorf("is a number of workers from 1 to %d, or all, not %q", MostWorkers, v)
 	}
 	return v, nil
 }
@@ -91,13 +94,13 @@ func (f *Fleet) Wanted() int {
 // reference is a value that a machine takes from its own environment or files.
 var reference = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$\{(env|file):([^}]*)\}`) })
 
-// Withhold splits the plan for other machines into what everybody may read, and the secrets. Values that refer to the
-// environment or to files of the other machine stay. names are the options that gave the secrets.
+// Withhold splits the plan for other machines into what everybody may read, and the secrets. Values whose secrets are references to
+// the environment or to files of the other machine stay. names are the options that gave the secrets.
 func (p *Plan) Withhold() (public *Plan, secrets, names []string) {
 	public, list := p.carriers()
 	secrets = make([]string, len(list))
 	for i, c := range list {
-		if c.public == *c.value || reference().MatchString(*c.value) {
+		if c.public == *c.value || refers(c) {
 			continue
 		}
 		secrets[i], *c.value = *c.value, c.public
@@ -109,13 +112,40 @@ func (p *Plan) Withhold() (public *Plan, secrets, names []string) {
 	return public, secrets, names
 }
 
+// scheme is a word beside a reference that is no secret: the scheme of an Authorization header.
+var scheme = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z]{0,16}$`) })
+
+// refers tells whether every secret of a value is a reference. Beside the reference of a header there may be one word. In an address,
+// the password, or the user without one, and each value of the query must be references.
+func refers(c carrier) bool {
+	const ref = "\x00" // stands for a reference, which may contain any character
+	text := reference().ReplaceAllString(*c.value, ref)
+	switch {
+	case text == *c.value, c.option == "--embedded-arg":
+		return false
+	case c.public == secret.Mask:
+		return scheme().MatchString(strings.TrimSpace(strings.ReplaceAll(text, ref, "")))
+	}
+	address, query, asks := strings.Cut(text, "?")
+	if i := strings.LastIndexByte(address, '@'); i >= 0 {
+		if user := address[:i]; user[strings.LastIndexAny(user, ":/")+1:] != ref {
+			return false
+		}
+	}
+	for pair := range strings.SplitSeq(query, "&") {
+		if _, value, _ := strings.Cut(pair, "="); asks && value != ref {
+			return false
+		}
+	}
+	return true
+}
+
 // Restore puts the secrets back, and the values of this machine in the place of references.
 func (p *Plan) Restore(secrets []string, getenv func(string) string) (*Plan, error) {
 	c, list := p.carriers()
 	for i, s := range list {
 		if i < len(secrets) && secrets[i] != "" {
 			*s.value = secrets[i]
-			continue
 		}
 		value, err := resolve(*s.value, getenv)
 		if err != nil {
@@ -126,10 +156,14 @@ func (p *Plan) Restore(secrets []string, getenv func(string) string) (*Plan, err
 	return c, nil
 }
 
-// References tells whether a value of the plan refers to the environment or to files.
-func (p *Plan) References() bool {
-	_, list := p.carriers()
-	return slices.ContainsFunc(list, func(c carrier) bool { return reference().MatchString(*c.value) })
+// CollectSecrets adds the values of the plan that can carry secrets to a set.
+func (p *Plan) CollectSecrets(s *secret.Set) {
+	t := &p.Target
+	s.Collect(secret.URL, t.URL)
+	s.Collect(secret.URL, t.Endpoint)
+	for _, h := range t.Headers {
+		s.Collect(secret.Header, h.Name+": "+h.Value)
+	}
 }
 
 func resolve(text string, getenv func(string) string) (string, error) {

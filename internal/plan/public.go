@@ -26,7 +26,7 @@ func (p *Plan) carriers() (*Plan, []carrier) {
 	o.ServerMetrics, o.OTLPHeaders = slices.Clone(o.ServerMetrics), slices.Clone(o.OTLPHeaders)
 	list := []carrier{
 		{"-u", &t.URL, secret.PublicURL(t.URL)},
-		{"--nats", &c.Fleet.NATS.URL, secret.PublicURL(c.Fleet.NATS.URL)},
+		{"--nats", &c.Fleet.NATS.URL, secret.Public(secret.URL, c.Fleet.NATS.URL)},
 		{"--metrics-url", &t.Metrics.URL, secret.PublicURL(t.Metrics.URL)},
 	}
 	if path, _, asks := strings.Cut(t.Endpoint, "?"); asks {

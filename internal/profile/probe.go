@@ -3,6 +3,7 @@ package profile
 import (
 	"context"
 	"errors"
+	"math"
 	"time"
 
 	"github.com/redline-bench/redline/internal/clock"
@@ -39,16 +40,17 @@ func (p *Prober) Run(ctx context.Context, lv result.Level, drain time.Duration, 
 	p.runs++
 	runs := p.runs
 	p.r.Plan = p.plan.With(func(pl *plan.Plan) { pl.Load.Seed += runs })
-	m := &probe{levelRun: levelRun{Runner: p.r, lv: &lv}, setup: p.r.setup(), head: &lv}
+	m := &probe{levelRun: levelRun{Runner: p.r, lv: &lv}, setup: p.r.setup(), head: &lv, horizon: math.MaxInt64}
 	m.failed = p.r.eng.Failures()
 	p.r.eng.Sync(func() { p.r.collect = m.add })
 	m.began = clock.Now()
-	m.reset()
+	m.reset(m.began)
 	err := m.start(ctx, &lv, 0)
 	if err == nil {
 		err = m.look(ctx, first, watch)
 	}
 	p.r.eng.Stop()
+	m.lookUntil(math.MaxInt64)
 	if ctx.Err() != nil {
 		drain = min(drain, DrainTime)
 	}
@@ -80,17 +82,24 @@ type probe struct {
 	from   pass // readings at the start of the measured time
 	ended  int
 	broken int
-	seen   struct {
+	// Records that ended after the next look wait in later: those of a fleet come a moment after their time. The horizon is the time
+	// of that look; in this process it has no end.
+	horizon int64
+	later   []record.Record
+	seen    struct {
 		at    int64
 		ended int
 	}
 }
 
-// reset begins the measured time anew.
-func (m *probe) reset() {
+// reset begins the measured time anew, now. On a fleet it begins at the given time, which is that of the horizon.
+func (m *probe) reset(at int64) {
 	m.eng.Sync(func() {
 		m.from = pass{}
 		m.readFrom(&m.from)
+		if m.Fleet != nil {
+			m.from.from, m.from.sentAt, m.from.parts = at, at, m.newParts(at)
+		}
 		m.win, m.series, m.time = measure.NewWindow(m.setup), measure.NewSeries(m.setup), measure.NewTimeline(m.setup, m.from.from)
 		m.win.Begin(m.from.from)
 	})
@@ -99,6 +108,10 @@ func (m *probe) reset() {
 // add takes a record in. It belongs to the time in which the request ended.
 func (m *probe) add(r *record.Record, _ []record.Event, _ []byte) {
 	if r.Flags&record.Closing != 0 || r.Class == record.Canceled {
+		return
+	}
+	if r.End > m.horizon {
+		m.later = append(m.later, *r)
 		return
 	}
 	if m.Tap != nil && m.tapErr == nil {
@@ -117,6 +130,21 @@ func (m *probe) add(r *record.Record, _ []record.Event, _ []byte) {
 	m.time.Add(r)
 }
 
+// lookUntil moves the horizon of a fleet to the time of the next look.
+func (m *probe) lookUntil(at int64) {
+	if m.Fleet == nil {
+		return
+	}
+	m.eng.Sync(func() {
+		m.horizon = at
+		waiting := m.later
+		m.later = nil
+		for i := range waiting {
+			m.add(&waiting[i], nil, nil)
+		}
+	})
+}
+
 // look waits for each look.
 func (m *probe) look(ctx context.Context, next measure.Look, watch measure.Watch) error {
 	settle := m.began + int64(next.Settle)
@@ -124,16 +152,22 @@ func (m *probe) look(ctx context.Context, next measure.Look, watch measure.Watch
 	for {
 		at := m.began + int64(next.At)
 		if !settled && at > settle {
+			m.lookUntil(settle)
 			if m.await(ctx, settle) {
-				m.reset()
+				m.reset(settle)
 				settled = true
 			}
 		}
+		m.lookUntil(at)
 		answers := m.await(ctx, at)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		s := m.sight(answers)
+		now := clock.Now()
+		if m.Fleet != nil {
+			now = min(now, at)
+		}
+		s := m.sight(now, answers)
 		var more bool
 		if next, more = watch(s); !more {
 			return nil
@@ -142,7 +176,7 @@ func (m *probe) look(ctx context.Context, next measure.Look, watch measure.Watch
 			return errors.New(s.Down)
 		}
 		if next.Anew {
-			m.reset()
+			m.reset(now)
 		}
 	}
 }
@@ -161,9 +195,8 @@ func (m *probe) await(ctx context.Context, until int64) bool {
 	return true
 }
 
-// sight is what can be seen of the load now.
-func (m *probe) sight(answers bool) measure.Sight {
-	now := clock.Now()
+// sight is what can be seen of the load at a time.
+func (m *probe) sight(now int64, answers bool) measure.Sight {
 	s := measure.Sight{Elapsed: time.Duration(now - m.began), Backlog: m.eng.InFlight()}
 	m.eng.Sync(func() {
 		s.Requests, s.Failures = m.ended-m.broken, m.broken
@@ -189,11 +222,13 @@ func (m *probe) level(now int64, confidence float64) (*result.Level, []result.Re
 	m.readTo(&p)
 	wall := time.Duration(now - p.from)
 	total := measure.NewWindow(m.setup)
-	flights := m.eng.Flights()
-	pending := pendingAt(flights, now)
+	var flights []engine.Flight
+	m.eng.Sync(func() { flights = m.eng.Flights() })
 	m.eng.Sync(func() {
 		p.parts = m.copyParts(p.parts)
-		for _, f := range flights {
+		var pending []measure.Pending
+		for _, f := range inFlightAt(now, flights, m.later) {
+			pending = append(pending, measure.Pending{Due: f.Due, Sent: f.Sent})
 			m.partPending(&p, uint32(f.Slot), f.Sent)
 		}
 		m.countSends(&p)
@@ -218,12 +253,25 @@ func (m *probe) level(now int64, confidence float64) (*result.Level, []result.Re
 	return &lv, m.reasons
 }
 
-// pendingAt are the requests that are in flight now.
-func pendingAt(flights []engine.Flight, now int64) []measure.Pending {
-	var out []measure.Pending
+// inFlightAt are the requests that were in flight at a time: flights were in flight after it, and those that have ended since are in
+// later.
+func inFlightAt(now int64, flights []engine.Flight, later []record.Record) []engine.Flight {
+	type request struct {
+		slot int
+		due  int64
+	}
+	var out []engine.Flight
+	ended := map[request]bool{}
+	for i := range later {
+		r := &later[i]
+		ended[request{int(r.Slot), r.Due}] = true
+		if r.Sent < now {
+			out = append(out, engine.Flight{Slot: int(r.Slot), Due: r.Due, Sent: r.Sent})
+		}
+	}
 	for _, f := range flights {
-		if f.Sent < now {
-			out = append(out, measure.Pending{Due: f.Due, Sent: f.Sent})
+		if f.Sent < now && !ended[request{f.Slot, f.Due}] {
+			out = append(out, f)
 		}
 	}
 	return out

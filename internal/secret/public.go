@@ -73,8 +73,13 @@ func PublicURL(address string) string {
 		if query {
 			rest += "?" + Mask
 		}
-	} else if i := strings.LastIndexByte(rest, '@'); i >= 0 {
-		rest = Mask + rest[i:]
+	} else {
+		if i := strings.LastIndexByte(rest, '@'); i >= 0 {
+			rest = Mask + rest[i:]
+		}
+		if path, _, asks := strings.Cut(rest, "?"); asks {
+			rest = path + "?" + Mask
+		}
 	}
 	if ok {
 		return scheme + "://" + rest

@@ -81,11 +81,11 @@ func Run(p *command.IO, args []string) (int, error) {
 	line := option.CommandLine("redline attach "+o.fleet.Run, table.Arguments())
 	pl, err := o.plan(run.Plan())
 	if err != nil {
-		run.Abandon()
+		run.Abandon(sigs.Soft)
 		bus.Close()
 		return 0, err
 	}
-	fmt.Fprintf(p.Stderr, "run %s: %d levels were over when its coordinator ended\n", o.fleet.Run, len(run.Known()))
+	fmt.Fprintf(p.Stderr, "run %s: levels that were over when its coordinator ended: %d\n", o.fleet.Run, len(run.Known()))
 	if o.collect {
 		return profile.Collect(p, sigs, pl, line, bus, run)
 	}

@@ -26,23 +26,31 @@ type Bus struct {
 // Open connects to NATS, or starts a server in this process first. Close must be called.
 func Open(ctx context.Context, p *command.IO, n plan.NATS) (*Bus, error) {
 	b := &Bus{}
+	var err error
 	if hub.Wanted(n.URL) {
-		folder, err := Folder(p)
-		if err != nil {
-			return nil, err
-		}
-		if b.hub, err = hub.Start(n, folder); err != nil {
-			return nil, err
-		}
-		n = b.hub.NATS()
+		err = b.start(ctx, p, n)
+	} else {
+		b.Bus, err = fleet.Dial(ctx, &n, "coordinator", nil)
 	}
-	bus, err := fleet.Dial(ctx, &n, "coordinator", false)
 	if err != nil {
 		b.Close()
 		return nil, err
 	}
-	b.Bus = bus
 	return b, nil
+}
+
+// start starts a server in this process and connects to it.
+func (b *Bus) start(ctx context.Context, p *command.IO, n plan.NATS) error {
+	folder, err := folder(p, hub.Port(n.URL))
+	if err != nil {
+		return err
+	}
+	if b.hub, err = hub.Start(ctx, n, folder); err != nil {
+		return err
+	}
+	n = b.hub.NATS()
+	b.Bus, err = fleet.DialLocal(b.hub, &n, "coordinator")
+	return err
 }
 
 // Close ends the connection and the server.
@@ -58,13 +66,14 @@ func (b *Bus) Close() {
 	}
 }
 
-// Folder is where the embedded NATS server keeps its files: a run can be taken up after this process was killed.
-func Folder(p *command.IO) (string, error) {
+// folder is where the embedded NATS server keeps its files: a run can be taken up after this process was killed. Two servers with
+// different ports do not share a folder.
+func folder(p *command.IO, port string) (string, error) {
 	dir := p.CacheFolder()
 	if dir == "" {
 		dir = os.TempDir()
 	}
-	dir = filepath.Join(dir, "nats")
+	dir = filepath.Join(dir, "nats", port)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", fmt.Errorf("make a folder for the embedded NATS server: %w", err)
 	}

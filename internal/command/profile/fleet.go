@@ -41,16 +41,18 @@ func Alone(p *plan.Plan) error {
 	return nil
 }
 
-// muster is the workers of a run; its zero value is a run without workers.
-type muster struct {
+// workers are the workers of a run; the zero value is a run without workers.
+type workers struct {
 	bus *coordinator.Bus
 	run *fleet.Run
 	// shipped is the plan for the workers: values that refer to the environment are theirs.
 	shipped *plan.Plan
+	// keep leaves what NATS has of the run when it ends: the run was taken up, and its result is not written yet.
+	keep bool
 }
 
 // connect connects to NATS and puts this machine's values in the place of references. It does nothing without --workers.
-func (m *muster) connect(t *traffic.Traffic) error {
+func (m *workers) connect(t *traffic.Traffic) error {
 	if t.Plan.Fleet.Workers == "" || m.bus != nil {
 		return nil
 	}
@@ -70,22 +72,18 @@ func (m *muster) connect(t *traffic.Traffic) error {
 }
 
 // resolve puts this machine's values in the place of references.
-func (m *muster) resolve(t *traffic.Traffic) error {
+func (m *workers) resolve(t *traffic.Traffic) error {
 	own, err := m.shipped.Restore(nil, t.Getenv)
 	if err != nil {
 		return err
 	}
-	if m.shipped.References() {
-		for _, h := range own.Target.Headers {
-			t.Secrets.Add(h.Value)
-		}
-	}
+	own.CollectSecrets(t.Secrets)
 	t.Plan, err = plan.New(*own)
 	return err
 }
 
 // gather has the workers prepare.
-func (m *muster) gather(t *traffic.Traffic, command, line string) (err error) {
+func (m *workers) gather(t *traffic.Traffic, command, line string) (err error) {
 	if m.bus == nil {
 		return nil
 	}
@@ -105,7 +103,7 @@ func (m *muster) gather(t *traffic.Traffic, command, line string) (err error) {
 // TakeUp goes on with a run whose coordinator is gone.
 func TakeUp(p *command.IO, sigs *command.Signals, pl *plan.Plan, line string, bus *coordinator.Bus, run *fleet.Run) (int, error) {
 	s := newSession(p, sigs, pl, line)
-	s.fleet = muster{bus: bus, run: run, shipped: pl}
+	s.fleet = workers{bus: bus, run: run, shipped: pl, keep: true}
 	defer s.close()
 	if err := s.fleet.resolve(&s.Traffic); err != nil {
 		return 0, err
@@ -116,7 +114,7 @@ func TakeUp(p *command.IO, sigs *command.Signals, pl *plan.Plan, line string, bu
 // Collect reports what a run had measured whose coordinator is gone.
 func Collect(p *command.IO, sigs *command.Signals, pl *plan.Plan, line string, bus *coordinator.Bus, run *fleet.Run) (int, error) {
 	s := newSession(p, sigs, pl, line)
-	s.fleet = muster{bus: bus, run: run, shipped: pl}
+	s.fleet = workers{bus: bus, run: run, shipped: pl, keep: true}
 	defer s.close()
 	if err := s.openOutcome(); err != nil {
 		return 0, err
@@ -135,10 +133,15 @@ func Collect(p *command.IO, sigs *command.Signals, pl *plan.Plan, line string, b
 	return s.finish(res, profile.ErrInterrupted), nil
 }
 
-// close lets the workers go.
-func (m *muster) close() {
-	if m.run != nil {
-		m.run.End(context.Background()) // also after an interrupt
+// close lets the workers go, and removes what NATS has of the run unless it is kept.
+func (m *workers) close() {
+	ctx := context.Background() // also after an interrupt
+	switch {
+	case m.run == nil:
+	case m.keep:
+		m.run.Abandon(ctx)
+	default:
+		m.run.End(ctx)
 	}
 	m.bus.Close()
 }

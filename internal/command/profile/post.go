@@ -28,6 +28,7 @@ func OpenPost(hard context.Context, p *command.IO, job *fleet.Job, collect fleet
 	if err != nil {
 		return nil, err
 	}
+	pl.CollectSecrets(p.Secrets)
 	if pl, err = plan.New(*pl); err != nil {
 		return nil, err
 	}

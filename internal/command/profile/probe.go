@@ -27,7 +27,7 @@ type Prober struct {
 	traffic.Traffic
 	args   []string // without secrets
 	prober *profile.Prober
-	fleet  muster
+	fleet  workers
 }
 
 // NewProber reads the options of `redline profile`. rate: loads are rates of an open loop. Nothing is sent yet.

@@ -24,7 +24,7 @@ import (
 type session struct {
 	traffic.Traffic
 	world   *mpi.World // nil without --enable-mpi
-	fleet   muster
+	fleet   workers
 	export  *export.Writer
 	outcome *outcome.Outcome // nil in perf_analyzer mode
 	// exportErr is why the export cannot be written; the run goes on and fails at its end.
@@ -96,7 +96,6 @@ func (s *session) run() int {
 	return s.finish(res, err)
 }
 
-// openOutcome finds out early whether what shall become of the result can be done.
 func (s *session) connectFleet() error { return s.fleet.connect(&s.Traffic) }
 
 func (s *session) gather() error { return s.fleet.gather(&s.Traffic, "profile", s.line) }
@@ -109,6 +108,7 @@ func (s *session) checkLimits() error {
 	return s.CheckLimits()
 }
 
+// openOutcome finds out early whether what shall become of the result can be done.
 func (s *session) openOutcome() (err error) {
 	if s.Plan.Program == plan.Redline {
 		s.outcome, err = outcome.Open(s.IO, s.Plan.Outcome, "profile", s.line)
@@ -190,6 +190,8 @@ func (s *session) finish(res *result.Result, err error) int {
 			fmt.Fprintln(s.Stderr, ferr)
 		}
 		code = command.ExitUnwritten(ferr)
+	} else {
+		s.fleet.keep = false
 	}
 	s.explainEnd(res, err)
 	if s.world != nil && code == command.ExitOK {

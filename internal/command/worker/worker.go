@@ -4,6 +4,7 @@ package worker
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -13,6 +14,7 @@ import (
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/command/profile"
 	"github.com/redline-bench/redline/internal/fleet"
+	"github.com/redline-bench/redline/internal/fleet/hub"
 	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/plan"
 )
@@ -38,13 +40,19 @@ func Run(p *command.IO, args []string) (int, error) {
 	if _, err := command.Parse(&option.Table{Rows: o.rows(), Secrets: p.Secrets}, args, 0, 0, ""); err != nil {
 		return 0, err
 	}
+	if hub.Wanted(o.nats.URL) {
+		return 0, command.Usage(errors.New("--nats embedded is for the command that starts a run: give the worker the address of that server, such as nats://HOST:4222"))
+	}
 	ctx, stop := p.SignalContext()
 	defer stop()
 	host, _ := os.Hostname() // a machine without a name has none
 	if o.name == "" {
 		o.name = host
 	}
-	bus, err := fleet.Dial(ctx, &o.nats, "worker "+o.name, true)
+	say := func(format string, args ...any) { fmt.Fprintln(p.Stderr, cleantext.Line(fmt.Sprintf(format, args...))) }
+	bus, err := fleet.Dial(ctx, &o.nats, "worker "+o.name, func(address string) {
+		say("worker %s: no NATS server answers at %s yet; waiting for it", o.name, address)
+	})
 	if ctx.Err() != nil {
 		return command.ExitOK, nil
 	}
@@ -54,8 +62,9 @@ func Run(p *command.IO, args []string) (int, error) {
 	defer bus.Close()
 	w := fleet.Worker{
 		Bus: bus, Folder: o.folder, Free: free, Once: o.once,
-		Hello: fleet.Hello{ID: strings.ToLower(rand.Text()), Name: o.name, Host: host, Version: p.Version, Protocol: fleet.Protocol, MaxProcs: runtime.GOMAXPROCS(0)},
-		Say:   func(format string, args ...any) { fmt.Fprintln(p.Stderr, cleantext.Line(fmt.Sprintf(format, args...))) },
+		Hello:  fleet.Hello{ID: strings.ToLower(rand.Text()), Name: o.name, Host: host, Version: p.Version, Protocol: fleet.Protocol, MaxProcs: runtime.GOMAXPROCS(0)},
+		Redact: p.Secrets.Redact,
+		Say:    say,
 		Prepare: func(hard context.Context, job *fleet.Job, collect fleet.Collect) (fleet.Maker, error) {
 			return profile.OpenPost(hard, p, job, collect)
 		},
@@ -75,7 +84,7 @@ func Command() option.Command {
 		Intro: `Usage: redline worker [options]
 
 Waits at a NATS server for runs with --workers, and makes its share of their load. It serves one run at a
-time and waits for the next one. Without a sign of life from the coordinator it stops the load after 10
+time and waits for the next one. It stops the load when the coordinator has sent no heartbeat for 10
 seconds. It connects again by itself when NATS was away. docs/fleet.md has more.
 `,
 		Examples: `  redline worker --nats nats://nats.example:4222 --nats-creds worker.creds

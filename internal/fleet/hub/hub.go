@@ -2,6 +2,7 @@
 package hub
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -26,20 +27,31 @@ func Wanted(address string) bool {
 	return address == Scheme || strings.HasPrefix(address, Scheme+"://")
 }
 
+// Port is the port of an address of --nats that asks for a server in this process.
+func Port(address string) string {
+	if u, err := url.Parse(address); err == nil && u.Port() != "" {
+		return u.Port()
+	}
+	return strconv.Itoa(server.DEFAULT_PORT)
+}
+
 // startTime limits how long the server may take until it listens.
 const startTime = 10 * time.Second
 
 // Hub is a NATS server in this process.
 type Hub struct {
 	server *server.Server
-	urls   plan.NATS
+	nats   plan.NATS
 }
 
 // Start starts the server. The address is "embedded", which listens on the loopback address and the usual port of NATS, or
 // "embedded://USER:PASSWORD@HOST:PORT". The files that JetStream needs are in folder; they outlive this process.
-func Start(n plan.NATS, folder string) (*Hub, error) {
+func Start(ctx context.Context, n plan.NATS, folder string) (*Hub, error) {
 	o, err := options(&n, folder)
 	if err != nil {
+		return nil, err
+	}
+	if err := free(ctx, o); err != nil {
 		return nil, err
 	}
 	s, err := server.NewServer(o)
@@ -49,19 +61,34 @@ func Start(n plan.NATS, folder string) (*Hub, error) {
 	s.Start()
 	if !s.ReadyForConnections(startTime) {
 		s.Shutdown()
-		return nil, fmt.Errorf("the embedded NATS server cannot listen on %s: another program may have the port; name another with --nats embedded://HOST:PORT",
-			net.JoinHostPort(o.Host, strconv.Itoa(o.Port)))
+		return nil, fmt.Errorf("the embedded NATS server does not listen on %s after %s", net.JoinHostPort(o.Host, strconv.Itoa(o.Port)), startTime)
 	}
 	if !s.JetStreamEnabled() {
 		s.Shutdown()
 		return nil, fmt.Errorf("the embedded NATS server cannot use %s for its files: another run may use the folder", folder)
 	}
 	n.URL = address(o, s.Addr().(*net.TCPAddr).Port)
-	return &Hub{server: s, urls: n}, nil
+	return &Hub{server: s, nats: n}, nil
 }
 
-// NATS is how this process connects to the server.
-func (h *Hub) NATS() plan.NATS { return h.urls }
+// free tells whether the server can listen on its port. The server itself would try for as long as startTime.
+func free(ctx context.Context, o *server.Options) error {
+	if o.Port == server.RANDOM_PORT {
+		return nil
+	}
+	address := net.JoinHostPort(o.Host, strconv.Itoa(o.Port))
+	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+	if err != nil {
+		return fmt.Errorf("the embedded NATS server cannot listen on %s: %w; use the server that has the port (--nats nats://%s), or another port (--nats embedded://HOST:PORT)", address, err, address)
+	}
+	return ln.Close()
+}
+
+// NATS is how clients on this machine connect to the server.
+func (h *Hub) NATS() plan.NATS { return h.nats }
+
+// InProcessConn is a connection to the server without a socket.
+func (h *Hub) InProcessConn() (net.Conn, error) { return h.server.InProcessConn() }
 
 // Stop ends the server.
 func (h *Hub) Stop() {
@@ -72,7 +99,7 @@ func (h *Hub) Stop() {
 func options(n *plan.NATS, folder string) (*server.Options, error) {
 	o := &server.Options{
 		ServerName: "redline", Host: "127.0.0.1", Port: server.DEFAULT_PORT, NoSigs: true, NoLog: true, JetStream: true, StoreDir: folder,
-		JetStreamMaxMemory: 256 << 20, JetStreamMaxStore: -1, DontListen: false,
+		JetStreamMaxMemory: 256 << 20, JetStreamMaxStore: -1,
 	}
 	if n.URL != Scheme {
 		u, err := url.Parse(n.URL)
