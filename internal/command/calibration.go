@@ -48,21 +48,6 @@ func (p *IO) CalibrationFile() string {
 	return filepath.Join(dir, "calibration.json")
 }
 
-// CacheFolder is where this program keeps what it can make again; empty where the user has no folder for it.
-func (p *IO) CacheFolder() string {
-	dir := p.Getenv("XDG_CACHE_HOME")
-	switch home := p.Getenv("HOME"); {
-	case dir != "":
-	case home != "":
-		dir = filepath.Join(home, ".cache")
-	case p.Getenv("LOCALAPPDATA") != "":
-		dir = p.Getenv("LOCALAPPDATA")
-	default:
-		return ""
-	}
-	return filepath.Join(dir, "redline")
-}
-
 func (p *IO) machine() calibrate.Machine {
 	host, _ := os.Hostname()
 	return calibrate.Machine{Hostname: host, CPUs: runtime.NumCPU(), Version: p.Version}

@@ -89,7 +89,7 @@ type levelRun struct {
 	load     measure.Load
 	failed   []engine.Failure // failures before this level
 	polling  bool             // the metrics poller is at work
-	wanted   int              // requests of a fixed number that this process sends; 0 if there is no such number
+	wanted   int              // how many requests this process sends; 0 if the plan gives no number
 	timeline *measure.Timeline
 }
 

@@ -81,26 +81,18 @@ func open(p *command.IO, what string, o *options, rest []string) (target, error)
 		}
 		t, err := profile.NewProber(p, rest, o.by == byRate)
 		if err != nil {
-			return nil, usage(err)
+			return nil, command.Usage(err)
 		}
 		return t, nil
 	}
 	t, err := llm.NewProber(p, rest)
 	if err != nil {
-		return nil, usage(err)
+		return nil, command.Usage(err)
 	}
 	if o.by == byUsers && !t.Pauses() {
 		return nil, command.Usage(errors.New("--by users needs pauses between turns: add --think-time, or --conversation-turn-mean and --conversation-turn-delay-mean, or use --by concurrency"))
 	}
 	return t, nil
-}
-
-// usage marks an error of the options, unless it asks for something else.
-func usage(err error) error {
-	if errors.Is(err, option.ErrHelp) || errors.As(err, new(command.NativeError)) {
-		return err
-	}
-	return command.Usage(err)
 }
 
 // exits are the exit codes as they are meant here.

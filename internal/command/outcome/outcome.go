@@ -173,15 +173,17 @@ func (o *Outcome) Tap(fromSend bool) func(lv *result.Level, window int, r *recor
 		return nil
 	}
 	return func(lv *result.Level, window int, r *record.Record) error {
+		fromDue := lv.Mode.Scheduled() && !fromSend
+		o.telemetry.add(lv, fromDue, r)
+		o.trace(lv, r)
+		if len(o.records) == 0 {
+			return nil
+		}
 		mode := modeOf(lv)
 		if lv.Class != "" {
 			mode = lv.Class + ": " + mode
 		}
-		l := records.Level{Mode: mode, Value: lv.Rate, Window: window, FromDue: lv.Mode.Scheduled() && !fromSend}
-		o.telemetry.add(lv, l.FromDue, r)
-		if !o.responses[lv.Class] {
-			o.trace(lv, r)
-		}
+		l := records.Level{Mode: mode, Value: lv.Rate, Window: window, FromDue: fromDue}
 		if lv.Concurrency > 0 {
 			l.Value = float64(lv.Concurrency)
 		}

@@ -168,9 +168,9 @@ func (o *Outcome) Tracing(class string) *traceid.Sampler {
 	return o.samplers[class]
 }
 
-// trace sends the span of a record that is traced.
+// trace sends the span of a record that is traced, unless Responses does.
 func (o *Outcome) trace(lv *result.Level, r *record.Record) {
-	if o.telemetry == nil || o.telemetry.tracer == nil {
+	if o.telemetry == nil || o.telemetry.tracer == nil || o.responses[lv.Class] {
 		return
 	}
 	if id, ok := o.samplers[lv.Class].Pick(r.Slot, r.Sent); ok {

@@ -56,18 +56,11 @@ func Load(p *command.IO, ref string) (*result.Result, string, error) {
 // there is no place.
 func Store(p *command.IO) *history.Store {
 	dir := p.Getenv("REDLINE_HISTORY")
-	switch {
-	case dir == "off":
+	switch data := p.DataFolder(); {
+	case dir == "off", dir == "" && data == "":
 		return nil
-	case dir != "":
-	case p.Getenv("XDG_DATA_HOME") != "":
-		dir = filepath.Join(p.Getenv("XDG_DATA_HOME"), "redline", "runs")
-	case p.Getenv("HOME") != "":
-		dir = filepath.Join(p.Getenv("HOME"), ".local", "share", "redline", "runs")
-	case p.Getenv("LOCALAPPDATA") != "":
-		dir = filepath.Join(p.Getenv("LOCALAPPDATA"), "redline", "runs")
-	default:
-		return nil
+	case dir == "":
+		dir = filepath.Join(data, "runs")
 	}
 	limit := int64(history.DefaultLimit)
 	if mib, err := strconv.ParseInt(p.Getenv("REDLINE_HISTORY_MIB"), 10, 64); err == nil && mib > 0 {

@@ -38,22 +38,9 @@ type notedModel struct {
 	Repository json.RawMessage `json:"repository,omitempty"`
 }
 
-// folder is where notes and journals are kept; empty where there is no place for them.
-func folder(p *command.IO) string {
-	switch {
-	case p.Getenv("XDG_STATE_HOME") != "":
-		return filepath.Join(p.Getenv("XDG_STATE_HOME"), "redline", "tune")
-	case p.Getenv("HOME") != "":
-		return filepath.Join(p.Getenv("HOME"), ".local", "state", "redline", "tune")
-	case p.Getenv("LOCALAPPDATA") != "":
-		return filepath.Join(p.Getenv("LOCALAPPDATA"), "redline", "tune")
-	}
-	return ""
-}
-
-// fileOf names a file in the folder by what it is about.
+// fileOf names a note, journal or lock by what it is about; empty where there is no place for it.
 func fileOf(p *command.IO, kind string, about ...string) string {
-	dir := folder(p)
+	dir := p.StateFolder()
 	if dir == "" {
 		return ""
 	}
@@ -61,7 +48,7 @@ func fileOf(p *command.IO, kind string, about ...string) string {
 	for _, text := range about {
 		fmt.Fprintf(h, "%d %s\n", len(text), text)
 	}
-	return filepath.Join(dir, hex.EncodeToString(h.Sum(nil)[:8])+"."+kind)
+	return filepath.Join(dir, "tune", hex.EncodeToString(h.Sum(nil)[:8])+"."+kind)
 }
 
 // serverFile names a file about the server.

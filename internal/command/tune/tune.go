@@ -60,14 +60,14 @@ func Run(p *command.IO, args []string) (int, error) {
 	defer sigs.Stop()
 	o, rest, err := read(args, p.Secrets)
 	if err != nil {
-		return 0, usage(err)
+		return 0, command.Usage(err)
 	}
 	s := &session{IO: p, sigs: sigs, opts: o, what: what, rest: rest}
 	if s.base, err = s.target(nil); err == nil {
 		err = o.check()
 	}
 	if err != nil {
-		return 0, usage(err)
+		return 0, command.Usage(err)
 	}
 	if s.tiers, err = o.objectives(); err == nil {
 		err = find.CheckObjectives(s.tiers, s.base.Sample())
@@ -92,14 +92,6 @@ func (s *session) target(more []string) (target, error) {
 		return llm.NewProber(&p, args)
 	}
 	return profile.NewProber(&p, args, true)
-}
-
-// usage marks an error of the options, unless it asks for something else.
-func usage(err error) error {
-	if errors.Is(err, option.ErrHelp) || errors.As(err, new(command.NativeError)) {
-		return err
-	}
-	return command.Usage(err)
 }
 
 func exits() []option.Exit {

@@ -1,0 +1,93 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/profile"
+)
+
+// saved is what another coordinator needs to take the run up.
+type saved struct {
+	Line    string     `json:"command_line"`
+	Version string     `json:"version"`
+	Plan    *plan.Plan `json:"plan"`
+}
+
+const planObject = "plan.json"
+
+func levelObject(n int) string { return fmt.Sprintf("level.%06d.json", n) }
+
+// open makes the stream and the store of the run, and keeps the plan and the input files in it.
+func (r *Run) open(ctx context.Context, public *plan.Plan) (files []File, err error) {
+	name := r.conf.Fleet.Run
+	r.stream, err = r.bus.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
+		Name: streamName(name), Subjects: []string{"redline.records." + name + ".>"}, Storage: jetstream.FileStorage, Retention: jetstream.LimitsPolicy,
+		Description: "records of redline's run " + name,
+	})
+	if err != nil {
+		return nil, r.bus.explainJetStream("make the stream of the records", err)
+	}
+	// A level that was in progress when the last coordinator ended is measured again.
+	if err := r.stream.Purge(ctx); err != nil {
+		return nil, r.bus.explainJetStream("remove the records of the level in progress", err)
+	}
+	if r.store == nil {
+		_ = r.bus.js.DeleteObjectStore(ctx, storeName(name)) // of an earlier run with this name that could not remove it
+		r.store, err = r.bus.js.CreateOrUpdateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: storeName(name), Description: "plan, levels and input data of redline's run " + name})
+		if err != nil {
+			return nil, r.bus.explainJetStream("make the store of the run", err)
+		}
+	}
+	kept, _, _ := r.conf.Plan.Withhold()
+	kept = kept.With(func(p *plan.Plan) { p.Fleet.NATS = plan.NATS{} })
+	if err := r.keep(ctx, planObject, saved{Line: r.conf.Line, Version: r.conf.Version, Plan: kept}); err != nil {
+		return nil, err
+	}
+	return upload(ctx, r.store, public)
+}
+
+// load reads what another coordinator has left.
+func (r *Run) load(ctx context.Context) error {
+	var s saved
+	var err error
+	if r.store, err = r.bus.js.ObjectStore(ctx, storeName(r.conf.Fleet.Run)); err == nil {
+		err = r.read(ctx, planObject, &s)
+	}
+	if err != nil {
+		return fmt.Errorf("run %s ended before its plan was kept: remove it with 'redline attach %s --drop' and start it again", r.conf.Fleet.Run, r.conf.Fleet.Run)
+	}
+	r.conf.Line, r.conf.Plan = s.Line, s.Plan
+	if s.Version != r.conf.Version {
+		return fmt.Errorf("run %s was begun by redline %s, this is redline %s: take it up with the same version", r.conf.Fleet.Run, s.Version, r.conf.Version)
+	}
+	for {
+		var d profile.Done
+		switch err := r.read(ctx, levelObject(r.levels), &d); {
+		case errors.Is(err, jetstream.ErrObjectNotFound):
+			return nil
+		case err != nil:
+			return r.bus.explainJetStream("read the levels that are over", err)
+		}
+		r.known = append(r.known, d)
+		r.levels++
+	}
+}
+
+func (r *Run) keep(ctx context.Context, name string, v any) error {
+	_, err := r.store.PutBytes(ctx, name, encode(v))
+	return r.bus.explainJetStream("keep "+name, err)
+}
+
+func (r *Run) read(ctx context.Context, name string, to any) error {
+	b, err := r.store.GetBytes(ctx, name)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(b, to)
+}
