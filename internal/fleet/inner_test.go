@@ -27,7 +27,7 @@ func TestBlocksKeepEveryField(t *testing.T) {
 			Flags: uint8(rng.IntN(32)), Responses: rng.Uint32(),
 		}
 		want = append(want, r)
-		p.add(&r)
+		p.add(&r, []byte(r.Class.String()))
 	}
 	msg, err := p.block(&Head{Seq: 7, Mark: 42, Failures: []Failure{{Text: "x", Count: 3}}})
 	if err != nil {
@@ -38,7 +38,12 @@ func TestBlocksKeepEveryField(t *testing.T) {
 		t.Fatal(head, err)
 	}
 	var got []record.Record
-	if err := eachRecord(packed, head.Records, func(r *record.Record) { got = append(got, *r) }); err != nil {
+	if err := eachRecord(packed, head.Records, func(r *record.Record, data []byte) {
+		if string(data) != r.Class.String() {
+			t.Errorf("the data of a record of class %s are %q", r.Class, data)
+		}
+		got = append(got, *r)
+	}); err != nil {
 		t.Fatal(err)
 	}
 	if d := cmp.Diff(want, got); d != "" {
@@ -51,7 +56,7 @@ func TestBlocksKeepEveryField(t *testing.T) {
 
 func FuzzBlock(f *testing.F) {
 	var p packer
-	p.add(&record.Record{Sent: 1, End: 2})
+	p.add(&record.Record{Sent: 1, End: 2}, nil)
 	msg, err := p.block(&Head{Seq: 1})
 	if err != nil {
 		f.Fatal(err)
@@ -60,7 +65,7 @@ func FuzzBlock(f *testing.F) {
 	f.Add([]byte{0, 0, 0, 0})
 	f.Fuzz(func(_ *testing.T, b []byte) {
 		if h, packed, err := unpack(b); err == nil {
-			_ = eachRecord(packed, min(h.Records, 1000), func(*record.Record) {})
+			_ = eachRecord(packed, min(h.Records, 1000), func(*record.Record, []byte) {})
 		}
 	})
 }
@@ -97,7 +102,7 @@ func TestBlocksAreTakenInOrder(t *testing.T) {
 	r.collect = func(rec *record.Record, _ []record.Event, _ []byte) { got = append(got, rec.End) }
 	block := func(seq uint64) []byte {
 		var p packer
-		p.add(&record.Record{Sent: 1, End: int64(seq)})
+		p.add(&record.Record{Sent: 1, End: int64(seq)}, nil)
 		b, err := p.block(&Head{Seq: seq})
 		if err != nil {
 			t.Fatal(err)

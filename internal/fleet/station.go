@@ -93,7 +93,7 @@ func (s *station) run(ctx context.Context) {
 	}
 	if err == nil {
 		defer files.remove()
-		s.job.Plan = files.place(s.job.Plan)
+		files.place(s.job)
 		prepared := context.AfterFunc(ctx, cut) // a run that is left needs no preparation
 		s.maker, err = s.w.Prepare(hard, s.job, s.out.add)
 		prepared()
@@ -196,7 +196,6 @@ func (s *station) once(r *request) string {
 }
 
 func (s *station) do(r *request) error {
-	eng := s.maker.Engine()
 	switch r.Kind {
 	case kindOrder:
 		return s.order(r)
@@ -213,10 +212,8 @@ func (s *station) do(r *request) error {
 		s.stopLoad()
 		return nil
 	case kindCut:
-		ctx, cancel := context.WithCancel(s.ctx)
-		cancel()
 		s.stopLoad()
-		_ = eng.Wait(ctx) // cancels what is in flight
+		s.maker.Cut()
 		return nil
 	}
 	return fmt.Errorf("this version knows no request %q", r.Kind)
@@ -224,7 +221,7 @@ func (s *station) do(r *request) error {
 
 // order prepares a load. It returns when only the time to begin is missing.
 func (s *station) order(r *request) error {
-	if r.Level == nil {
+	if r.Level == nil && r.Phase == nil {
 		return errors.New("the request has no level")
 	}
 	eng := s.maker.Engine()
@@ -256,7 +253,7 @@ func (s *station) order(r *request) error {
 	s.begin, s.starts, s.abort = begin, true, abort
 	s.mu.Unlock()
 	go func() {
-		err := s.maker.Start(ctx, *r.Level, r.Limit, r.Seed, when)
+		err := s.maker.Start(ctx, r.Order, when)
 		if before != nil {
 			before() // the engine has ended the load before
 		}
@@ -284,7 +281,7 @@ func (s *station) working() bool {
 	s.mu.Lock()
 	starts := s.starts // before the engine is asked: it works when starts has become false
 	s.mu.Unlock()
-	return starts || s.maker.Engine().Working()
+	return starts || s.maker.Working()
 }
 
 // stopLoad ends the load, also one that is being prepared: nothing more is sent.
@@ -295,7 +292,7 @@ func (s *station) stopLoad() {
 	if abort != nil {
 		abort()
 	}
-	s.maker.Engine().Stop()
+	s.maker.Stop()
 }
 
 // reading completes the head of a block.
@@ -311,6 +308,7 @@ func (s *station) reading(h *Head) {
 		h.Failed = true
 	default:
 	}
+	h.Error = s.w.text(s.maker.Err())
 }
 
 // failures are the groups of the engine as they are sent.
@@ -333,8 +331,8 @@ func code(err error) int {
 var _ Collect = (*sender)(nil).add
 
 // add implements Collect.
-func (o *sender) add(r *record.Record, _ []record.Event, _ []byte) {
-	o.pack.add(r)
+func (o *sender) add(r *record.Record, _ []record.Event, data []byte) {
+	o.pack.add(r, data)
 	if len(o.pack.buf) >= blockSize {
 		o.send(&Head{Working: true})
 	}

@@ -12,20 +12,26 @@ import (
 	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/engine"
 	"github.com/redline-bench/redline/internal/record"
-	"github.com/redline-bench/redline/internal/result"
 )
 
-// Maker makes a worker's share of the loads of a run. profile.Post is one.
+// Maker makes a worker's share of the loads of a run.
 type Maker interface {
-	// Start begins the share of a level at the time that begin returns once everything is prepared. The load ends with ctx.
-	Start(ctx context.Context, lv result.Level, limit int, seed uint64, begin func(context.Context) (int64, error)) error
+	// Start begins the share of an order at the time that begin returns once everything is prepared. The load ends with ctx.
+	Start(ctx context.Context, o Order, begin func(context.Context) (int64, error)) error
+	// Stop ends the load: nothing more is sent. Cut also cancels the requests in flight.
+	Stop()
+	Cut()
+	// Working tells whether a request is in flight or will yet be sent.
+	Working() bool
+	// Err is why the worker cannot go on with the run; nil while it can.
+	Err() error
 	Engine() *engine.Engine
 	// Standstill is the longest time between two readings of the clock in which this process did not run, in nanoseconds.
 	Standstill(from, to int64) int64
 	Close() error
 }
 
-// Collect receives the records of a Maker.
+// Collect receives the records of a Maker. The coordinator gets data with the record.
 type Collect func(r *record.Record, events []record.Event, data []byte)
 
 // Worker waits for runs and makes its share of their loads, one run at a time.
@@ -147,7 +153,7 @@ func (w *Worker) refusal() string {
 
 // join takes the worker into a run.
 func (w *Worker) join(ctx context.Context, job *Job) error {
-	if job == nil || job.Plan == nil || job.Index < 0 || job.Index >= job.Of || job.Interval <= 0 {
+	if job == nil || job.Plan == nil && job.Options == nil || job.Index < 0 || job.Index >= job.Of || job.Interval <= 0 {
 		return errors.New("the request to join has no plan, or no share of it")
 	}
 	if job.Protocol != Protocol {

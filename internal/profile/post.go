@@ -39,6 +39,22 @@ func (p *Post) Close() error {
 // Engine is the engine that makes the load.
 func (p *Post) Engine() *engine.Engine { return p.eng }
 
+// Stop ends the load: nothing more is sent. Requests in flight go on.
+func (p *Post) Stop() { p.eng.Stop() }
+
+// Cut cancels the requests in flight.
+func (p *Post) Cut() {
+	ctx, cancel := context.WithCancel(p.r.hard)
+	cancel()
+	_ = p.eng.Wait(ctx) // its error says that ctx has ended
+}
+
+// Working tells whether a request is in flight or will yet be sent.
+func (p *Post) Working() bool { return p.eng.Working() }
+
+// Err is why the load cannot go on: an engine always can, and counts what fails.
+func (*Post) Err() error { return nil }
+
 // Standstill is the longest time between two readings of the clock in which this process did not run.
 func (p *Post) Standstill(from, to int64) int64 { return int64(p.r.pulse.Longest(from, to)) }
 

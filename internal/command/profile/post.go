@@ -63,6 +63,14 @@ func (s *Post) fail(err error) error {
 	return err
 }
 
+// Start implements fleet.Maker.
+func (s *Post) Start(ctx context.Context, o fleet.Order, begin func(context.Context) (int64, error)) error {
+	if o.Level == nil {
+		return errors.New("the request has no level")
+	}
+	return s.Post.Start(ctx, *o.Level, o.Limit, o.Seed, begin)
+}
+
 // Close ends the connections.
 func (s *Post) Close() error {
 	err := s.Post.Close()
