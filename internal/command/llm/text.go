@@ -118,6 +118,7 @@ func (r *run) showVerdict() {
 		fmt.Fprint(r.Stdout, text.Levels(r.res.Levels, r.columns()))
 	}
 	r.Shapes(r.res)
+	report.Fleet(r.Stdout, r.res.Fleet)
 	report.Verdict(r.Stdout, r.res, r.Style())
 }
 
