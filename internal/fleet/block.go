@@ -80,7 +80,8 @@ func (p *packer) add(r *record.Record, data []byte) {
 	b = binary.AppendUvarint(b, uint64(r.Responses))
 	b = append(b, byte(r.Class), r.Flags)
 	b = binary.AppendUvarint(b, uint64(len(data)))
-	p.buf = append(b, data...)
+	b = append(b, data...)
+	p.buf = b
 	p.lastEnd, p.lastSeq = r.End, r.SeqID
 	p.n++
 }

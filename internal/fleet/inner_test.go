@@ -212,6 +212,15 @@ func TestAWorkerLeavesWithoutHeartbeats(t *testing.T) {
 	})
 }
 
+// Only options that name files get the paths of the worker: a model may have the name of a folder.
+func TestOptionsGetThePathsOfTheWorker(t *testing.T) {
+	job := &Job{Options: []string{"--model=in", "--input-file=in", "--tokenizer=../t"}, Inputs: []string{"--input-file=in", "--tokenizer=../t"}}
+	(&files{folder: "/data"}).place(job)
+	if got := strings.Join(job.Options, " "); got != "--model=in --input-file=/data/in --tokenizer=/data/_up/t" {
+		t.Error(got)
+	}
+}
+
 func TestBlocksOfAFleetAreBounded(t *testing.T) {
 	for _, n := range []int{1, 10, 1000, 1001, plan.MostWorkers} {
 		if rate := float64(n) / interval(n).Seconds(); rate > 10_000.5 {

@@ -94,7 +94,7 @@ func (r *run) task() (*fleet.Task, error) {
 	rows := slices.Concat(o.outcome.Rows(), o.outputRows(), o.fleet.Rows())
 	t := &fleet.Task{Advice: "give the key with --api-key-env NAME, which each worker reads from its own environment"}
 	t.Options, t.Secrets, t.Names = o.table.Withhold(func(row *option.Row) bool {
-		return row.Long == "embedded" || slices.ContainsFunc(rows, func(other option.Row) bool { return other.Long == row.Long })
+		return row.Long == "embedded" || slices.ContainsFunc(rows, func(other option.Row) bool { return other.Name() == row.Name() })
 	})
 	for i, arg := range t.Options {
 		name, value, _ := strings.Cut(arg, "=")
@@ -191,7 +191,7 @@ func (w *workers) useFleet(cfg *load.Config, step, repeat int) {
 
 // levelEnded lets go of the records of a measurement.
 func (w *workers) levelEnded() error {
-	if w.run == nil || w.run.Broken() != nil {
+	if works := w.run != nil && w.run.Broken() == nil; !works { // the level says why workers cannot go on
 		return nil
 	}
 	return w.run.Ended(nil, nil)

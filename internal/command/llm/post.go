@@ -28,14 +28,16 @@ func OpenPost(hard context.Context, p *command.IO, job *fleet.Job, collect fleet
 	lo.Segment = segment.Segment{Index: job.Index, Of: job.Of}
 	s := &Post{traffic: traffic{IO: p.Silenced(), opts: o, load: lo, sigs: p.Until(hard)}}
 	t := &s.traffic
-	err = t.start()
-	if err == nil {
+	open := func() (err error) {
 		s.Part, err = load.OpenPart(hard, t.levelConfig(0, load.Level{}), collect)
+		return err
 	}
-	if err != nil {
-		err = t.advised(err)
-		s.leave()
-		return nil, err
+	for _, step := range []func() error{t.start, open} {
+		if err := step(); err != nil {
+			err = t.advised(err)
+			s.leave()
+			return nil, err
+		}
 	}
 	return s, nil
 }

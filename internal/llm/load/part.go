@@ -65,7 +65,7 @@ func (q *Part) Start(ctx context.Context, cfg Config, lv Level, warm bool, begin
 	})
 	if err != nil {
 		p.finish()
-		supply.close(q.hard)
+		supply.close(context.WithoutCancel(ctx)) // the next phase has another one
 		return err
 	}
 	q.active.Store(true)
