@@ -96,18 +96,18 @@ func (c *crew) prepare(hard context.Context, job *fleet.Job, collect fleet.Colle
 		defer c.mu.Unlock()
 		c.ended = append(c.ended, r)
 	}}
-	p, err := profile.OpenPost(hard, &profile.Runner{
+	p, err := profile.OpenShare(hard, &profile.Runner{
 		Plan: pl.With(func(p *plan.Plan) { p.Segment = segment.Segment{Index: job.Index, Of: job.Of} }), Service: svc, Model: &service.Model{Name: "fake"}, Async: true,
 		Source: func(int, int) engine.Source { return source{} },
 	}, collect)
-	return post{p}, err
+	return share{p}, err
 }
 
-// post is a worker's place in a run of this test.
-type post struct{ *profile.Post }
+// share is a worker's share of a run of this test.
+type share struct{ *profile.Share }
 
-func (p post) Start(ctx context.Context, o fleet.Order, begin func(context.Context) (int64, error)) error {
-	return p.Post.Start(ctx, *o.Level, o.Limit, o.Seed, begin)
+func (p share) Start(ctx context.Context, o fleet.Order, begin func(context.Context) (int64, error)) error {
+	return p.Share.Start(ctx, *o.Level, o.Limit, o.Seed, begin)
 }
 
 // start starts a worker and returns what stops it.

@@ -147,7 +147,7 @@ func TestGroupsOfFailuresAreBounded(t *testing.T) {
 // A broadcast is done once, and not at all after a later one.
 func TestABroadcastIsDoneOnce(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
-	s := newStation(ctx, cancel, &Worker{Redact: func(text string) string { return strings.ReplaceAll(text, "hush", "***") }}, &Job{})
+	s := newAssignment(ctx, cancel, &Worker{Redact: func(text string) string { return strings.ReplaceAll(text, "hush", "***") }}, &Job{})
 	s.maker = noMaker{}
 	f := func(number uint64, kind, want string) {
 		t.Helper()
@@ -192,7 +192,7 @@ func TestOffsetIsWithinItsError(t *testing.T) {
 func TestAWorkerLeavesWithoutHeartbeats(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
-		s := newStation(ctx, cancel, &Worker{}, &Job{Epoch: 1})
+		s := newAssignment(ctx, cancel, &Worker{}, &Job{Epoch: 1})
 		go s.watchCoordinator()
 		for range 5 {
 			time.Sleep(CoordinatorTimeout - time.Millisecond)

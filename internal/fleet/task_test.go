@@ -18,21 +18,21 @@ import (
 	"github.com/redline-bench/redline/internal/result"
 )
 
-// taskPost is a worker's place in a run that has no plan: a phase is a number of requests.
-type taskPost struct {
-	post
+// taskShare is a worker's share of a run that has no plan: a phase is a number of requests.
+type taskShare struct {
+	share
 	err *atomic.Pointer[error]
 }
 
-func (p taskPost) Start(ctx context.Context, o fleet.Order, begin func(context.Context) (int64, error)) error {
+func (p taskShare) Start(ctx context.Context, o fleet.Order, begin func(context.Context) (int64, error)) error {
 	var phase struct{ Requests int }
 	if err := json.Unmarshal(o.Phase, &phase); err != nil {
 		return err
 	}
-	return p.Post.Start(ctx, result.Level{Mode: plan.Concurrency, Concurrency: 4}, phase.Requests, 0, begin)
+	return p.Share.Start(ctx, result.Level{Mode: plan.Concurrency, Concurrency: 4}, phase.Requests, 0, begin)
 }
 
-func (p taskPost) Err() error {
+func (p taskShare) Err() error {
 	if err := p.err.Load(); err != nil {
 		return *err
 	}
@@ -71,7 +71,7 @@ func TestATaskOfACommandWithoutAPlan(t *testing.T) {
 				if err != nil {
 					return nil, err
 				}
-				return taskPost{m.(post), &failure}, nil
+				return taskShare{m.(share), &failure}, nil
 			}
 		})
 	}

@@ -52,9 +52,9 @@ type Worker struct {
 	// Clock reads the monotonic and the wall clock; nil is the clock of the process.
 	Clock func() (now, wall int64)
 
-	mu      sync.Mutex
-	station *station // nil while the worker is free
-	done    chan struct{}
+	mu         sync.Mutex
+	assignment *assignment // nil while the worker is free
+	done       chan struct{}
 }
 
 // Run answers coordinators until ctx ends, or until the first run is over with Once.
@@ -95,10 +95,10 @@ func (w *Worker) Run(ctx context.Context) error {
 	}
 }
 
-func (w *Worker) current() *station {
+func (w *Worker) current() *assignment {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.station
+	return w.assignment
 }
 
 func (w *Worker) answerHello(m *nats.Msg) {
@@ -160,8 +160,8 @@ func (w *Worker) join(ctx context.Context, job *Job) error {
 		return fmt.Errorf("the plan comes from redline %s (messages of version %d), this worker is redline %s (version %d): use the same version on all machines",
 			job.Version, job.Protocol, w.Hello.Version, Protocol)
 	}
-	run, cancel := context.WithCancelCause(context.WithoutCancel(ctx)) // it ends by the station's own end, so that its cause is known
-	s := newStation(run, cancel, w, job)
+	run, cancel := context.WithCancelCause(context.WithoutCancel(ctx)) // it ends by the assignment's own end, so that its cause is known
+	s := newAssignment(run, cancel, w, job)
 	for {
 		before, assigned := w.assign(ctx, s)
 		if assigned {
@@ -189,23 +189,23 @@ func (w *Worker) join(ctx context.Context, job *Job) error {
 	return err
 }
 
-// assign gives the worker a station if it is free. Otherwise it returns the station that the worker has, or nil if the worker is being
+// assign gives the worker an assignment if it is free. Otherwise it returns the assignment that the worker has, or nil if the worker is being
 // stopped.
-func (w *Worker) assign(ctx context.Context, s *station) (before *station, assigned bool) {
+func (w *Worker) assign(ctx context.Context, s *assignment) (before *assignment, assigned bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.station == nil && ctx.Err() == nil {
-		w.station = s
+	if w.assignment == nil && ctx.Err() == nil {
+		w.assignment = s
 		return nil, true
 	}
-	return w.station, false
+	return w.assignment, false
 }
 
 // left makes the worker free again.
-func (w *Worker) left(s *station, why string) {
+func (w *Worker) left(s *assignment, why string) {
 	w.mu.Lock()
-	if w.station == s {
-		w.station = nil
+	if w.assignment == s {
+		w.assignment = nil
 	}
 	w.mu.Unlock()
 	w.Say("run %s: left: %s; %d records were acknowledged", s.job.Run, why, s.out.acknowledged())

@@ -68,9 +68,9 @@ func Run(p *command.IO, args []string) (int, error) {
 		Say:    say,
 		Prepare: func(hard context.Context, job *fleet.Job, collect fleet.Collect) (fleet.Maker, error) {
 			if job.Command == "llm" {
-				return llm.OpenPost(hard, p, job, collect)
+				return llm.OpenShare(hard, p, job, collect)
 			}
-			return profile.OpenPost(hard, p, job, collect)
+			return profile.OpenShare(hard, p, job, collect)
 		},
 	}
 	return command.ExitOK, w.Run(ctx)

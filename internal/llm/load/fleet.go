@@ -12,7 +12,7 @@ import (
 	"github.com/redline-bench/redline/internal/result"
 )
 
-// Fleet is workers on several machines that make the load of a run together; fleet.Run is one. Each has a Part. Times are readings of
+// Fleet is workers on several machines that make the load of a run together; fleet.Run is one. Each has a Share. Times are readings of
 // this process's clock.
 type Fleet interface {
 	requests
@@ -21,7 +21,7 @@ type Fleet interface {
 	Begin(ctx context.Context, o Order, starts func(at int64)) error
 	// Finished blocks until the workers have ended the phase, or ctx ends.
 	Finished(ctx context.Context) error
-	// Open names the function that receives all records, with what a Part passes on of each request.
+	// Open names the function that receives all records, with what a Share passes on of each request.
 	Open(collect func(r *record.Record, events []record.Event, data []byte))
 	// Sync waits until the records of all requests that have ended until now are collected; Look does not wait. Both then call fn
 	// while no record is collected.

@@ -51,7 +51,7 @@ type Config struct {
 	// Bodies is told of the bodies of each conversation that the measurement asks for the first time, answers left
 	// out. It is called on a goroutine of its own.
 	Bodies func(session string, bodies [][]byte)
-	// KeepBodies is for a Part: it passes the bodies of a conversation on with its first request.
+	// KeepBodies is for a Share: it passes the bodies of a conversation on with its first request.
 	KeepBodies bool
 	// Fleet, when set, makes the load in place of this process.
 	Fleet   Fleet

@@ -11,25 +11,25 @@ import (
 	"github.com/redline-bench/redline/internal/segment"
 )
 
-// Post is a worker's place in a run of `redline llm`.
-type Post struct {
-	*load.Part
+// Share is a worker's share of a run of `redline llm`.
+type Share struct {
+	*load.Share
 	traffic traffic
 }
 
-var _ fleet.Maker = (*Post)(nil)
+var _ fleet.Maker = (*Share)(nil)
 
-// OpenPost prepares a worker's share of a job. hard cuts requests in flight.
-func OpenPost(hard context.Context, p *command.IO, job *fleet.Job, collect fleet.Collect) (*Post, error) {
+// OpenShare prepares a worker's share of a job. hard cuts requests in flight.
+func OpenShare(hard context.Context, p *command.IO, job *fleet.Job, collect fleet.Collect) (*Share, error) {
 	o, lo, err := read(job.Given(), p.Secrets)
 	if err != nil {
 		return nil, err
 	}
 	lo.Segment = segment.Segment{Index: job.Index, Of: job.Of}
-	s := &Post{traffic: traffic{IO: p.Silenced(), opts: o, load: lo, sigs: p.Until(hard)}}
+	s := &Share{traffic: traffic{IO: p.Silenced(), opts: o, load: lo, sigs: p.Until(hard)}}
 	t := &s.traffic
 	open := func() (err error) {
-		s.Part, err = load.OpenPart(hard, t.levelConfig(0, load.Level{}), collect)
+		s.Share, err = load.OpenShare(hard, t.levelConfig(0, load.Level{}), collect)
 		return err
 	}
 	for _, step := range []func() error{t.start, open} {
@@ -43,7 +43,7 @@ func OpenPost(hard context.Context, p *command.IO, job *fleet.Job, collect fleet
 }
 
 // Start implements fleet.Maker.
-func (s *Post) Start(ctx context.Context, o fleet.Order, begin func(context.Context) (int64, error)) error {
+func (s *Share) Start(ctx context.Context, o fleet.Order, begin func(context.Context) (int64, error)) error {
 	var phase phaseOrder
 	if err := json.Unmarshal(o.Phase, &phase); err != nil {
 		return fmt.Errorf("read the phase of the load: %w", err)
@@ -59,17 +59,17 @@ func (s *Post) Start(ctx context.Context, o fleet.Order, begin func(context.Cont
 	}
 	cfg := t.levelConfig(phase.Repeat, step.Level)
 	cfg.KeepText, cfg.KeepWire, cfg.KeepBodies = phase.Text, phase.Wire, phase.Bodies
-	return s.Part.Start(ctx, cfg, step.Level, phase.Warmup, begin)
+	return s.Share.Start(ctx, cfg, step.Level, phase.Warmup, begin)
 }
 
 // Close ends the connections.
-func (s *Post) Close() error {
-	err := s.Part.Close()
+func (s *Share) Close() error {
+	err := s.Share.Close()
 	s.leave()
 	return err
 }
 
-func (s *Post) leave() {
+func (s *Share) leave() {
 	s.traffic.close()
 	s.traffic.sigs.Stop()
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/redline-bench/redline/internal/service"
 )
 
-// station is a worker's part in one run.
-type station struct {
+// assignment is what a worker does for one run: it serves the coordinator and makes the worker's share of the load.
+type assignment struct {
 	w     *Worker
 	job   *Job
 	maker Maker
@@ -45,13 +45,13 @@ type broadcast struct {
 	result string        // an error, or empty
 }
 
-func newStation(ctx context.Context, cancel context.CancelCauseFunc, w *Worker, job *Job) *station {
-	s := &station{ctx: ctx, cancel: cancel, w: w, job: job, ready: make(chan struct{}), ended: make(chan struct{}), heard: time.Now()}
+func newAssignment(ctx context.Context, cancel context.CancelCauseFunc, w *Worker, job *Job) *assignment {
+	s := &assignment{ctx: ctx, cancel: cancel, w: w, job: job, ready: make(chan struct{}), ended: make(chan struct{}), heard: time.Now()}
 	s.out = newSender(s)
 	return s
 }
 
-// leftError is the cause of the end of a station.
+// leftError is the cause of the end of an assignment.
 type leftError string
 
 func (e leftError) Error() string { return string(e) }
@@ -60,19 +60,19 @@ func (e leftError) Error() string { return string(e) }
 const errRunOver = leftError("the run is over")
 
 // end leaves the run and returns when nothing is in flight any more.
-func (s *station) end(why string) {
+func (s *assignment) end(why string) {
 	s.cancel(leftError(why))
 	<-s.ended
 }
 
-// joined waits until the station can make load.
-func (s *station) joined() error {
+// joined waits until the assignment can make load.
+func (s *assignment) joined() error {
 	<-s.ready
 	return s.err
 }
 
-// run joins the run and serves it until the worker leaves it. ctx is that of the station.
-func (s *station) run(ctx context.Context) {
+// run joins the run and serves it until the worker leaves it. ctx is that of the assignment.
+func (s *assignment) run(ctx context.Context) {
 	defer close(s.ended)
 	hard, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
@@ -114,7 +114,7 @@ func (s *station) run(ctx context.Context) {
 }
 
 // watchCoordinator leaves the run when no heartbeat has come for CoordinatorTimeout: no server is loaded without a coordinator.
-func (s *station) watchCoordinator() {
+func (s *assignment) watchCoordinator() {
 	for {
 		s.mu.Lock()
 		left := CoordinatorTimeout - time.Since(s.heard)
@@ -130,7 +130,7 @@ func (s *station) watchCoordinator() {
 }
 
 // receive does what the coordinator asks of all workers of the run.
-func (s *station) receive(m *nats.Msg) {
+func (s *assignment) receive(m *nats.Msg) {
 	var r request
 	if json.Unmarshal(m.Data, &r) != nil || r.Epoch != s.job.Epoch {
 		return // of a coordinator that this worker does not work for
@@ -151,7 +151,7 @@ func (s *station) receive(m *nats.Msg) {
 	}
 }
 
-func (s *station) answer(m *nats.Msg, r *request) {
+func (s *assignment) answer(m *nats.Msg, r *request) {
 	<-s.ready
 	if s.err != nil {
 		return
@@ -170,7 +170,7 @@ func (s *station) answer(m *nats.Msg, r *request) {
 
 // once does a broadcast, or waits until it is done where it came before. The result is an error or empty. A broadcast that comes after
 // a later one is not done: the coordinator has given it up.
-func (s *station) once(r *request) string {
+func (s *assignment) once(r *request) string {
 	s.mu.Lock()
 	b, fresh := s.last, false
 	switch {
@@ -195,7 +195,7 @@ func (s *station) once(r *request) string {
 	}
 }
 
-func (s *station) do(r *request) error {
+func (s *assignment) do(r *request) error {
 	switch r.Kind {
 	case kindOrder:
 		return s.order(r)
@@ -220,7 +220,7 @@ func (s *station) do(r *request) error {
 }
 
 // order prepares a load. It returns when only the time to begin is missing.
-func (s *station) order(r *request) error {
+func (s *assignment) order(r *request) error {
 	if r.Level == nil && r.Phase == nil {
 		return errors.New("the request has no level")
 	}
@@ -277,7 +277,7 @@ func (s *station) order(r *request) error {
 }
 
 // working tells whether a request is in flight or will yet be sent.
-func (s *station) working() bool {
+func (s *assignment) working() bool {
 	s.mu.Lock()
 	starts := s.starts // before the engine is asked: it works when starts has become false
 	s.mu.Unlock()
@@ -285,7 +285,7 @@ func (s *station) working() bool {
 }
 
 // stopLoad ends the load, also one that is being prepared: nothing more is sent.
-func (s *station) stopLoad() {
+func (s *assignment) stopLoad() {
 	s.mu.Lock()
 	abort := s.abort
 	s.mu.Unlock()
@@ -296,7 +296,7 @@ func (s *station) stopLoad() {
 }
 
 // reading completes the head of a block.
-func (s *station) reading(h *Head) {
+func (s *assignment) reading(h *Head) {
 	eng := s.maker.Engine()
 	s.mu.Lock()
 	h.Gen, h.Began = s.gen, s.began
@@ -312,7 +312,7 @@ func (s *station) reading(h *Head) {
 }
 
 // failures are the groups of the engine as they are sent.
-func (s *station) failures() []Failure {
+func (s *assignment) failures() []Failure {
 	var out []Failure
 	for _, f := range s.maker.Engine().Failures() {
 		out = append(out, Failure{Class: f.Class, Code: code(f.Err), Text: s.w.redact(service.Reason(f.Err)), Slot: f.Worker, Count: f.Count})

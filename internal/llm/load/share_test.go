@@ -32,7 +32,7 @@ type crew struct {
 	load.Fleet // methods that a level without failures does not call
 	cfg        load.Config
 	lv         load.Level
-	parts      []*load.Part
+	parts      []*load.Share
 
 	mu      sync.Mutex // held while records are collected
 	collect func(r *record.Record, events []record.Event, data []byte)
@@ -50,7 +50,7 @@ func newCrew(t *testing.T, cfg load.Config, lv load.Level, n int) *crew {
 	for i := range n {
 		part := cfg
 		part.Options.Segment = segment.Segment{Index: i, Of: n}
-		p, err := load.OpenPart(t.Context(), part, func(r *record.Record, _ []record.Event, data []byte) {
+		p, err := load.OpenShare(t.Context(), part, func(r *record.Record, _ []record.Event, data []byte) {
 			sent := *r
 			for _, at := range []*int64{&sent.Due, &sent.Sent, &sent.Written, &sent.First, &sent.End} { // as the worker's clock shows them
 				if *at != 0 {
@@ -105,7 +105,7 @@ func (c *crew) Begin(ctx context.Context, o load.Order, starts func(at int64)) e
 	return nil
 }
 
-func (c *crew) working() bool { return slices.ContainsFunc(c.parts, (*load.Part).Working) }
+func (c *crew) working() bool { return slices.ContainsFunc(c.parts, (*load.Share).Working) }
 
 func (c *crew) Finished(ctx context.Context) error {
 	for c.working() && ctx.Err() == nil {

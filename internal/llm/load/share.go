@@ -11,9 +11,9 @@ import (
 	"github.com/redline-bench/redline/internal/record"
 )
 
-// Part is a worker's part of the levels of a fleet's run: it sends the requests of its segment and passes on what it read of each. It
+// Share is a worker's share of the levels of a fleet's run: it sends the requests of its segment and passes on what it read of each. It
 // measures nothing. One phase is carried out at a time.
-type Part struct {
+type Share struct {
 	hard context.Context
 	r    *run
 	send func(r *record.Record, events []record.Event, data []byte)
@@ -27,21 +27,21 @@ type Part struct {
 // mostRow limits what a worker passes on of one request: a message of NATS has at most 1 MiB, and other records are in it too.
 const mostRow = 512 << 10
 
-// OpenPart connects a part to the service of cfg. collect receives the record of each request and what Config.Fleet's receiver needs of
+// OpenShare connects a share to the service of cfg. collect receives the record of each request and what Config.Fleet's receiver needs of
 // it. Close must be called. hard cuts what is in flight.
-func OpenPart(hard context.Context, cfg Config, collect func(r *record.Record, events []record.Event, data []byte)) (*Part, error) {
+func OpenShare(hard context.Context, cfg Config, collect func(r *record.Record, events []record.Event, data []byte)) (*Share, error) {
 	r, err := newRun(hard, &cfg, Level{})
 	if err != nil {
 		return nil, err
 	}
-	q := &Part{hard: hard, r: r, send: collect}
+	q := &Share{hard: hard, r: r, send: collect}
 	r.forward = q.forward
 	return q, nil
 }
 
-// Start begins this worker's part of a phase of a level, at the time that begin returns when its slots are made. Nothing more is sent
+// Start begins this worker's share of a phase of a level, at the time that begin returns when its slots are made. Nothing more is sent
 // after ctx has ended.
-func (q *Part) Start(ctx context.Context, cfg Config, lv Level, warm bool, begin func(context.Context) (int64, error)) error {
+func (q *Share) Start(ctx context.Context, cfg Config, lv Level, warm bool, begin func(context.Context) (int64, error)) error {
 	q.work.Wait()
 	cfg.Options.Until = nil // the coordinator knows the samples of all workers
 	r := q.r
@@ -82,7 +82,7 @@ func (q *Part) Start(ctx context.Context, cfg Config, lv Level, warm bool, begin
 }
 
 // forward passes a request on.
-func (q *Part) forward(a *ask, s *llm.Sample, rec *record.Record) {
+func (q *Share) forward(a *ask, s *llm.Sample, rec *record.Record) {
 	q.row = pack(q.row[:0], a, s)
 	if n := len(q.row); n > mostRow {
 		a.phase.fail(fmt.Errorf("a request with its texts takes %d KiB, and a worker can send %d KiB of a request: write fewer files, without raw, inputs and outputs of --exports", n>>10, mostRow>>10))
@@ -92,14 +92,14 @@ func (q *Part) forward(a *ask, s *llm.Sample, rec *record.Record) {
 }
 
 // Stop ends the phase: nothing more is sent. Requests in flight go on.
-func (q *Part) Stop() {
+func (q *Share) Stop() {
 	if p := q.r.now.Load(); p != nil && q.active.Load() {
 		q.r.release(p)
 	}
 }
 
 // Cut cancels the requests in flight.
-func (q *Part) Cut() {
+func (q *Share) Cut() {
 	if p := q.r.now.Load(); p != nil && q.active.Load() {
 		p.cut.Store(true)
 		q.work.Wait()
@@ -107,10 +107,10 @@ func (q *Part) Cut() {
 }
 
 // Working tells whether a request is in flight or will yet be sent.
-func (q *Part) Working() bool { return q.active.Load() }
+func (q *Share) Working() bool { return q.active.Load() }
 
-// Err is why the part cannot go on, such as prompts that cannot be read; nil while it can.
-func (q *Part) Err() error {
+// Err is why the worker cannot go on, such as prompts that cannot be read; nil while it can.
+func (q *Share) Err() error {
 	if err := q.err.Load(); err != nil {
 		return *err
 	}
@@ -118,13 +118,13 @@ func (q *Part) Err() error {
 }
 
 // Engine is the engine that makes the load.
-func (q *Part) Engine() *engine.Engine { return q.r.own }
+func (q *Share) Engine() *engine.Engine { return q.r.own }
 
 // Standstill is the longest time between two readings of the clock in which this process did not run, in nanoseconds.
-func (q *Part) Standstill(from, to int64) int64 { return int64(q.r.pulse.Longest(from, to)) }
+func (q *Share) Standstill(from, to int64) int64 { return int64(q.r.pulse.Longest(from, to)) }
 
 // Close ends the load and the connections. What is in flight is canceled when hard has ended.
-func (q *Part) Close() error {
+func (q *Share) Close() error {
 	q.Stop()
 	q.work.Wait()
 	q.r.pulse.Stop()
