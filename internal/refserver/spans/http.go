@@ -13,28 +13,32 @@ func (s Sink) HTTP(next http.Handler) http.Handler {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		span, ok := s.Start(r.Header.Get("Traceparent"))
-		if !ok {
-			next.ServeHTTP(w, r)
+		if span, ok := s.Start(r.Header.Get("Traceparent")); ok {
+			s.serve(w, r, span, next)
 			return
 		}
-		span.Name, span.Version = r.Method+" "+r.URL.Path, "2"
-		if r.ProtoMajor == 1 {
-			span.Version = "1." + strconv.Itoa(r.ProtoMinor)
-		}
-		answer := &response{ResponseWriter: w, span: &span}
-		ended := false
-		defer func() { // also if the handler panics, as it does to end a connection within a response
-			span.finish()
-			if span.Status == 0 && ended && !answer.taken && r.Context().Err() == nil {
-				span.Status = http.StatusOK // net/http sends an empty response
-			}
-			span.Failed = span.Status == 0 || span.Status >= http.StatusBadRequest || !ended
-			s(span)
-		}()
-		next.ServeHTTP(answer, r)
-		ended = true
+		next.ServeHTTP(w, r)
 	})
+}
+
+// serve serves a traced request.
+func (s Sink) serve(w http.ResponseWriter, r *http.Request, span Span, next http.Handler) {
+	span.Name, span.Version = r.Method+" "+r.URL.Path, "2"
+	if r.ProtoMajor == 1 {
+		span.Version = "1." + strconv.Itoa(r.ProtoMinor)
+	}
+	answer := &response{ResponseWriter: w, span: &span}
+	ended := false
+	defer func() { // also if the handler panics, as it does to end a connection within a response
+		span.finish()
+		if span.Status == 0 && ended && !answer.taken && r.Context().Err() == nil {
+			span.Status = http.StatusOK // net/http sends an empty response
+		}
+		span.Failed = span.Status == 0 || span.Status >= http.StatusBadRequest || !ended
+		s(span)
+	}()
+	next.ServeHTTP(answer, r)
+	ended = true
 }
 
 // response notes when the parts of a response are written.

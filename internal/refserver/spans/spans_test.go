@@ -2,7 +2,11 @@ package spans
 
 import (
 	"encoding/hex"
+	"net/http"
+	"net/http/httptest"
 	"testing"
+
+	"google.golang.org/grpc/metadata"
 )
 
 func TestTraceparent(t *testing.T) {
@@ -39,6 +43,23 @@ func TestNoSink(t *testing.T) {
 	var s Sink
 	if s.HTTP(nil) != nil || s.GRPC() != nil {
 		t.Error("a nil sink wraps handlers")
+	}
+}
+
+// A request that is not traced is looked at and nothing else: nothing is allocated for it.
+func TestUntracedRequestsCostNothing(t *testing.T) {
+	s := Sink(func(Span) { t.Error("a request that is not traced has a span") })
+	h := s.HTTP(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v2/models/simple/infer", nil)
+	ctx := metadata.NewIncomingContext(t.Context(), metadata.Pairs("user-agent", "test"))
+	n := testing.AllocsPerRun(100, func() {
+		h.ServeHTTP(nil, r)
+		if _, ok := s.start(ctx); ok {
+			t.Error("a call that is not traced has a span")
+		}
+	})
+	if n != 0 {
+		t.Errorf("%v allocations", n)
 	}
 }
 
