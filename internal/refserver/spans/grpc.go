@@ -15,32 +15,33 @@ func (s Sink) GRPC() []grpc.ServerOption {
 	if s == nil {
 		return nil
 	}
-	return []grpc.ServerOption{
-		grpc.UnaryInterceptor(func(ctx context.Context, in any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-			span, ok := s.start(ctx)
-			if !ok {
-				return next(ctx, in)
-			}
-			out, err := next(ctx, in)
-			if err == nil {
-				span.Respond()
-			}
-			s.EndRPC(span, info.FullMethod, int(status.Code(err)))
-			return out, err
-		}),
-		grpc.StreamInterceptor(func(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
-			span, ok := s.start(stream.Context())
-			if !ok {
-				return next(server, stream)
-			}
-			watched := &watchedStream{ServerStream: stream, span: span}
-			err := next(server, watched)
-			watched.mu.Lock()
-			defer watched.mu.Unlock()
-			s.EndRPC(watched.span, info.FullMethod, int(status.Code(err)))
-			return err
-		}),
+	return []grpc.ServerOption{grpc.UnaryInterceptor(s.unary), grpc.StreamInterceptor(s.stream)}
+}
+
+func (s Sink) unary(ctx context.Context, in any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+	span, ok := s.start(ctx)
+	if !ok {
+		return next(ctx, in)
 	}
+	out, err := next(ctx, in)
+	if err == nil {
+		span.Respond()
+	}
+	s.EndRPC(span, info.FullMethod, int(status.Code(err)))
+	return out, err
+}
+
+func (s Sink) stream(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
+	span, ok := s.start(stream.Context())
+	if !ok {
+		return next(server, stream)
+	}
+	watched := &watchedStream{ServerStream: stream, span: span}
+	err := next(server, watched)
+	watched.mu.Lock()
+	defer watched.mu.Unlock()
+	s.EndRPC(watched.span, info.FullMethod, int(status.Code(err)))
+	return err
 }
 
 func (s Sink) start(ctx context.Context) (Span, bool) {

@@ -34,7 +34,7 @@ type message struct {
 func newMessage(res *resource.Resource) *message {
 	about := &resourcepb.Resource{}
 	for _, kv := range res.Attributes() {
-		value := &commonpb.AnyValue{Value: &commonpb.AnyValue_StringValue{StringValue: kv.Value.Emit()}}
+		value := &commonpb.AnyValue{Value: &commonpb.AnyValue_StringValue{StringValue: kv.Value.String()}}
 		about.Attributes = append(about.Attributes, &commonpb.KeyValue{Key: string(kv.Key), Value: value})
 	}
 	m := &message{spans: &tracepb.ScopeSpans{Scope: &commonpb.InstrumentationScope{Name: scope}}}
