@@ -45,8 +45,8 @@ test: ## everything that must hold: static checks, unit tests, end to end, real 
 quick: redline ## about a minute, for the everyday edit: vet, unit tests without the race detector, scripts
 	@$(MAKE) --no-print-directory --output-sync=line --keep-going -j 2 quick-scripts quick-unit
 
-quick-scripts: # they mostly wait, so that the unit tests can run beside them
-	REDLINE_BIN_DIR=$(CURDIR)/bin go test -vet=off -count=1 -run '^TestScripts$$' ./e2e
+quick-scripts: # they mostly wait: eight at a time, and the unit tests beside them
+	REDLINE_BIN_DIR=$(CURDIR)/bin go test -vet=off -count=1 -parallel 8 -run '^TestScripts$$' ./e2e
 
 quick-unit:
 	go vet ./...
