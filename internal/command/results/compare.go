@@ -114,7 +114,7 @@ func writeComparison(p *command.IO, rep *compare.Report, o *compareOptions) erro
 	case "markdown":
 		err = rep.WriteMarkdown(&b)
 	case "html":
-		err = page.Write(&b, runs.ComparisonPage(rep))
+		err = page.Write(&b, runs.ComparisonPage(rep), p.Secrets)
 	default:
 		err = rep.WriteText(&b, width)
 	}

@@ -15,6 +15,8 @@ import (
 	"html"
 	"io"
 	"strings"
+
+	"github.com/redline-bench/redline/internal/secret"
 )
 
 //go:embed assets/uPlot.iife.min.js
@@ -85,11 +87,21 @@ type Item struct {
 	Verdict    string  `json:"verdict"`
 }
 
-// Write writes the page.
-func Write(w io.Writer, d Data) error {
-	data, err := json.Marshal(d) // escapes <, > and &, so that no text can end the element
+// JSON encodes the data for the page, with secrets replaced in its texts. It escapes <, > and &, so that no text can end an element.
+func (d *Data) JSON(secrets *secret.Set) ([]byte, error) {
+	data, err := json.Marshal(d)
 	if err != nil {
-		return fmt.Errorf("encode the page: %w", err)
+		return nil, fmt.Errorf("encode the page: %w", err)
+	}
+	return secrets.RedactJSON(data), nil
+}
+
+// Write writes the page. It replaces secrets in the data alone, and w must not replace them again: a secret may be a word of the
+// page's own script or style, such as "function".
+func Write(w io.Writer, d Data, secrets *secret.Set) error {
+	data, err := d.JSON(secrets)
+	if err != nil {
+		return err
 	}
 	script := strings.Join([]string{plotScript, chartScript, listScript, findScript, tuneScript, waterfallScript, classScript, pageScript}, "\n")
 	policy := "default-src 'none'; img-src data:; style-src 'unsafe-inline'; connect-src 'self'; base-uri 'none'; form-action 'none'; script-src '" + hash(script) + "'"
@@ -111,7 +123,7 @@ func Write(w io.Writer, d Data) error {
 <script>%s</script>
 </body>
 </html>
-`, html.EscapeString(policy), html.EscapeString(d.Title), plotStyle, pageStyle, data, script)
+`, html.EscapeString(policy), html.EscapeString(secrets.Redact(d.Title)), plotStyle, pageStyle, data, script)
 	_, err = w.Write(b.Bytes())
 	return err
 }
