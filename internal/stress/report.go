@@ -13,13 +13,13 @@ import (
 )
 
 // Header is printed before a run starts: the seed and the size of the run.
-func Header(o *Options) string {
-	text := fmt.Sprintf("random seed = %d\nconcurrency = %d\n", o.Seed, o.Threads)
-	if o.Iterations > 0 {
-		text += fmt.Sprintf("iterations = %d\n", o.Iterations)
+func Header(p *Plan) string {
+	text := fmt.Sprintf("random seed = %d\nconcurrency = %d\n", p.Seed, p.Threads)
+	if p.Iterations > 0 {
+		text += fmt.Sprintf("iterations = %d\n", p.Iterations)
 	}
-	if o.Duration > 0 {
-		text += fmt.Sprintf("duration = %s\n", o.Duration)
+	if p.Duration > 0 {
+		text += fmt.Sprintf("duration = %s\n", p.Duration)
 	}
 	return text
 }
@@ -202,13 +202,13 @@ func columns(b *strings.Builder, indent string, rows [][]string) {
 }
 
 func (r *run) logThread(t *thread) {
-	if r.opts.Verbose > 0 {
+	if r.plan.Verbose > 0 {
 		r.cfg.Observer.Line(fmt.Sprintf("Starting thread %s with seed %d", t.name(), t.seed))
 	}
 }
 
 func (r *run) logPass(l *line) {
-	if r.opts.Verbose == 0 {
+	if r.plan.Verbose == 0 {
 		return
 	}
 	p := l.pass
@@ -220,7 +220,7 @@ func (r *run) logPass(l *line) {
 }
 
 func (r *run) logAnswer(l *line, e *Event) {
-	if r.opts.Verbose < 2 {
+	if r.plan.Verbose < 2 {
 		return
 	}
 	answer := strconv.FormatInt(e.Answer, 10)
