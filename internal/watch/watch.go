@@ -51,7 +51,7 @@ func Start(ctx context.Context, addresses []string, model string) (*Watch, error
 	w := &Watch{cancel: cancel, axis: newAxis()}
 	seen := map[string]bool{}
 	for _, address := range addresses {
-		page := withPath(address)
+		page := scrape.Complete(address)
 		if seen[page] {
 			continue
 		}
@@ -81,18 +81,6 @@ func Start(ctx context.Context, addresses []string, model string) (*Watch, error
 }
 
 func newAxis() *axis { return &axis{start: time.Now().UnixNano(), step: int64(interval)} }
-
-// withPath completes an address.
-func withPath(address string) string {
-	scheme, rest, ok := strings.Cut(address, "://")
-	if !ok {
-		scheme, rest = "http", address
-	}
-	if !strings.ContainsAny(rest, "/?") {
-		rest += "/metrics"
-	}
-	return scheme + "://" + rest
-}
 
 // Stop ends reading.
 func (w *Watch) Stop() {

@@ -59,18 +59,6 @@ type endpoint struct {
 	seen     uint64 // the page before
 }
 
-// Address completes an address as AIPerf does: without a scheme it is http, without a path /metrics.
-func Address(text string) string {
-	if !strings.Contains(text, "://") {
-		text = "http://" + text
-	}
-	scheme, rest, _ := strings.Cut(text, "://")
-	if !strings.Contains(rest, "/") {
-		rest += "/metrics"
-	}
-	return scheme + "://" + rest
-}
-
 // Start reads every page once, so that an address that does not answer is known before the load, and continues until Stop.
 func Start(ctx context.Context, cfg Config) (*Watch, error) {
 	if cfg.Interval <= 0 {
@@ -79,7 +67,7 @@ func Start(ctx context.Context, cfg Config) (*Watch, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	w := &Watch{cfg: cfg, cancel: cancel}
 	for _, u := range cfg.URLs {
-		e := &endpoint{url: Address(u), families: map[string]*family{}}
+		e := &endpoint{url: scrape.Complete(u), families: map[string]*family{}}
 		e.poller = scrape.New(scrape.Config{URL: e.url, Interval: cfg.Interval})
 		if err := e.poller.Start(ctx); err != nil {
 			cancel()
