@@ -100,7 +100,8 @@ func (w *Watch) Begin() {
 	}
 	for _, e := range w.pages {
 		e.mu.Lock()
-		for _, p := range append(e.poller.Take().Pages, e.now()...) {
+		e.poll()
+		for _, p := range e.poller.Take().Pages {
 			e.add(p, false)
 		}
 		e.reset()
@@ -113,28 +114,21 @@ func (w *Watch) Stop() {
 	if w == nil {
 		return
 	}
-	for _, e := range w.pages {
-		e.poller.Stop()
-	}
 	w.cancel()
 	w.done.Wait()
-	w.take()
 	for _, e := range w.pages {
-		w.fold(e, e.now())
+		e.poll()
+		e.poller.Stop()
 	}
+	w.take()
 }
 
-// now is the page of this moment, so that counters are those of the phase to the last request; none if the server
-// does not answer any more.
-func (e *endpoint) now() []*scrape.Page {
+// poll reads the page once more, so that counters are those of the phase to the last request. A server that does not answer any more
+// adds no page.
+func (e *endpoint) poll() {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	p := scrape.New(scrape.Config{URL: e.url, Interval: time.Hour})
-	if p.Start(ctx) != nil {
-		return nil
-	}
-	p.Stop()
-	return p.Take().Pages
+	e.poller.Poll(ctx)
 }
 
 // take folds the pages that came.
