@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/unit"
 )
 
 // Header is printed before a run starts: the seed and the size of the run.
@@ -165,18 +166,11 @@ func (s *Summary) result() string {
 	case !s.Passed():
 		return fmt.Sprintf("FAILED: %d of %d iterations in %s; the seed is %d", len(s.Failures), s.Tally.Ended, took, s.Seed)
 	case s.Error != "":
-		return fmt.Sprintf("Ended early: %s without a fault in %s", number(s.Tally.Ended, "iteration"), took)
+		return fmt.Sprintf("Ended early: %s without a fault in %s", unit.Count(s.Tally.Ended, "iteration"), took)
 	case s.Interrupted:
-		return fmt.Sprintf("Interrupted: %s without a fault in %s", number(s.Tally.Ended, "iteration"), took)
+		return fmt.Sprintf("Interrupted: %s without a fault in %s", unit.Count(s.Tally.Ended, "iteration"), took)
 	}
-	return fmt.Sprintf("Passed: %s in %s", number(s.Tally.Ended, "iteration"), took)
-}
-
-func number(n int, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return strconv.Itoa(n) + " " + what
+	return fmt.Sprintf("Passed: %s in %s", unit.Count(s.Tally.Ended, "iteration"), took)
 }
 
 // columns writes a table: the first column to the left, the others to the right.

@@ -19,6 +19,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/scrape"
 	"github.com/redline-bench/redline/internal/secret"
@@ -65,18 +66,7 @@ func Start(ctx context.Context, addresses []string, model string) (*Watch, error
 		}
 		w.endpoints = append(w.endpoints, e)
 	}
-	w.done.Go(func() {
-		tick := time.NewTicker(2 * interval)
-		defer tick.Stop()
-		for {
-			select {
-			case <-tick.C:
-				w.take()
-			case <-ctx.Done():
-				return
-			}
-		}
-	})
+	w.done.Go(func() { clock.Every(ctx, 2*interval, w.take) })
 	return w, nil
 }
 

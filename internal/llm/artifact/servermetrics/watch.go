@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/scrape"
 )
 
@@ -78,18 +79,7 @@ func Start(ctx context.Context, cfg Config) (*Watch, error) {
 		}
 		w.pages = append(w.pages, e)
 	}
-	w.done.Go(func() {
-		tick := time.NewTicker(foldEvery)
-		defer tick.Stop()
-		for {
-			select {
-			case <-tick.C:
-				w.take()
-			case <-ctx.Done():
-				return
-			}
-		}
-	})
+	w.done.Go(func() { clock.Every(ctx, foldEvery, w.take) })
 	return w, nil
 }
 
