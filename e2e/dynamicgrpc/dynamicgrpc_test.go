@@ -32,10 +32,7 @@ func newRig(t *testing.T) *rig {
 	if err != nil {
 		outcome.NotTested(t, "a Python gRPC service", err, "python3 with venv")
 	}
-	bin, err := binary.Build(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	bin := binary.Built(t)
 	r := &rig{t: t, bin: bin, dir: t.TempDir(), venv: venv}
 	for _, name := range []string{"simple.proto", "server.py", "example.py"} {
 		text, err := os.ReadFile(filepath.Join("testdata", name))

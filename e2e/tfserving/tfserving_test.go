@@ -20,18 +20,9 @@ import (
 	"github.com/redline-bench/redline/internal/testkit/outcome"
 )
 
-func build(t *testing.T) string {
-	t.Helper()
-	bin, err := binary.Build(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return bin
-}
-
 // The command of perf_analyzer's guide. The report is that of the current version, the guide's is older.
 func TestGuide(t *testing.T) {
-	bin := build(t)
+	bin := binary.Built(t)
 	addr, _ := start(t)
 	guide.Check(t, &guide.Command{
 		Program: filepath.Join(bin, "perf_analyzer"), Dir: t.TempDir(),
@@ -47,13 +38,13 @@ func TestGuide(t *testing.T) {
 
 func TestServerDies(t *testing.T) {
 	death.Check(t, &death.Case{
-		Bin: build(t), Dir: t.TempDir(), Start: start,
+		Bin: binary.Built(t), Dir: t.TempDir(), Start: start,
 		Args: []string{"-m", "resnet50", "--service-kind", "tfserving", "-i", "grpc", "-b", "1"}, Says: "",
 	})
 }
 
 func TestServingProtocol(t *testing.T) {
-	bin := build(t)
+	bin := binary.Built(t)
 	addr, _ := start(t)
 	dir := t.TempDir()
 	run := func(args string) (stdout, stderr string, rc int) {

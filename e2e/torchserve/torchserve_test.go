@@ -36,11 +36,7 @@ def handle(data, context):
 // prepare finds the program, and makes a folder with the input of the guide.
 func prepare(t *testing.T) (bin, dir string) {
 	t.Helper()
-	bin, err := binary.Build(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir = t.TempDir()
+	bin, dir = binary.Built(t), t.TempDir()
 	write(t, filepath.Join(dir, "kitten_small.jpg"), strings.Repeat("x", 20_000))
 	write(t, filepath.Join(dir, "data.json"), `{"data":[{"TORCHSERVE_INPUT":["kitten_small.jpg"]}]}`)
 	return bin, dir
