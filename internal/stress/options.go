@@ -154,9 +154,9 @@ func (p *Plan) args() []string {
 		{"--back-to-back", p.BackToBack, false},
 		{"--string-ids", p.StringIDs, false},
 	} {
-		switch {
-		case o.value == o.usual:
-		case o.value == true:
+		switch o.value {
+		case o.usual:
+		case true:
 			args = append(args, o.name)
 		default:
 			args = append(args, o.name, fmt.Sprint(o.value))
