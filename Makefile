@@ -45,8 +45,8 @@ test: ## everything that must hold: static checks, unit tests, end to end, real 
 quick: redline ## about a minute, for the everyday edit: vet, unit tests without the race detector, scripts
 	@$(MAKE) --no-print-directory --output-sync=line --keep-going -j 2 quick-scripts quick-unit
 
-quick-scripts: # they mostly wait, so that the unit tests can run beside them
-	REDLINE_BIN_DIR=$(CURDIR)/bin go test -vet=off -count=1 -run '^TestScripts$$' ./e2e
+quick-scripts: # they mostly wait: eight at a time, and the unit tests beside them
+	REDLINE_BIN_DIR=$(CURDIR)/bin go test -vet=off -count=1 -parallel 8 -run '^TestScripts$$' ./e2e
 
 quick-unit:
 	go vet ./...
@@ -74,12 +74,12 @@ check: ## format, vet, lint, known vulnerabilities, generated files
 # have the build constraint !race.
 SIMULATIONS = $(shell grep -rlE --include='*_test.go' '^//go:build !race$$' internal | xargs -n 1 dirname | sort -u | sed 's|^|./|')
 unit: ## import direction and unit tests, shuffled, with the race detector where there is concurrency
-	$(RACETEST) -timeout 10m $(CONCURRENT)
-	$(GOTEST) -shuffle=on -timeout 10m $(SIMULATIONS) $$(go list $(UNIT) | grep -vxF "$$(go list $(CONCURRENT))")
+	$(RACETEST) -timeout 30m $(CONCURRENT)
+	$(GOTEST) -shuffle=on -timeout 30m $(SIMULATIONS) $$(go list $(UNIT) | grep -vxF "$$(go list $(CONCURRENT))")
 
 unit-native: ## unit tests of the parts that load shared libraries
 	@if [ $(NATIVE_CGO) = 1 ]; then set -x; \
-	CGO_ENABLED=1 $(GOTEST) -tags native,$(TAGS) -shuffle=on -timeout 10m ./internal/service/tritoncapi ./internal/mpi ./internal/shm; \
+	CGO_ENABLED=1 $(GOTEST) -tags native,$(TAGS) -shuffle=on -timeout 30m ./internal/service/tritoncapi ./internal/mpi ./internal/shm; \
 	else echo "NOT TESTED: data races, and the parts that load shared libraries: no C compiler; install gcc"; [ "$${CI:-}" != true ]; fi
 
 tools: ## tests of the project's own tools
@@ -93,7 +93,7 @@ peers: ## install what the end-to-end tests need into the cache folder
 LONGEST := ./e2e/tokenizer ./e2e/conformance ./e2e/clients ./e2e/qa ./e2e ./e2e/browser ./e2e/faults ./e2e/llm
 TIMED := ./e2e/tune ./e2e/accuracy ./e2e/llm ./e2e/planted ./e2e/pairs
 TIMED_TESTS := ^TestTimed
-E2E = REDLINE_BIN_DIR=$(CURDIR)/bin $(GOTEST) -count=1 -timeout 30m
+E2E = REDLINE_BIN_DIR=$(CURDIR)/bin $(GOTEST) -count=1 -timeout 60m
 e2e: build peers ## the built binary: scripts, accuracy, static check, the real Triton and perf_analyzer
 	@$(TESTRUN) e2e-timed e2e-rest
 
@@ -115,12 +115,12 @@ bench: build ## compare with wrk, h2load, perf_analyzer and a bare loop; six to 
 # As in `make test`, tests that measure times run alone; at the end, so do the checks that need steady windows. All others
 # mostly wait, for windows and for other programs: they run at once, the longest first, together with fuzzing.
 STEADY := ^TestChecks$$/^(no_model|ground_truth|ranks)$$
-HEAVY = REDLINE_HEAVY=1 $(E2E:30m=60m)
+HEAVY = REDLINE_HEAVY=1 $(E2E)
 test-heavy: ## whole windows and loads, GenAI-Perf, Model Analyzer, AIPerf, fuzzing; about an hour, ends with a summary
-	@REDLINE_HEAVY=1 $(TESTRUN) -background fuzz=heavy-timed peers build heavy-rest heavy-timed heavy-steady
+	@REDLINE_HEAVY=1 $(TESTRUN) -repeat-until 90m -background fuzz=heavy-timed peers build heavy-rest heavy-timed heavy-steady
 
 soak: build ## every protocol at full speed for SOAK (30m) while the server fails each second; then two minutes of each fuzz target
-	REDLINE_HEAVY=1 SOAK=$(SOAK) $(E2E:30m=0) -v ./e2e/soak
+	REDLINE_HEAVY=1 SOAK=$(SOAK) $(E2E:60m=0) -v ./e2e/soak
 	@FUZZTIME=2m scripts/fuzz.sh
 
 fuzz: ## every fuzz target for FUZZTIME (20s)

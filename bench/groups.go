@@ -14,6 +14,7 @@ var groups = []group{
 	{"growth", growthRows},
 	{"real Triton", tritonRows},
 	{"telemetry", telemetryRows},
+	{"fleet", fleetRows},
 	{"memory", memoryRows},
 	{"start", startRows},
 	{"open loop", openRows},

@@ -19,7 +19,6 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/mem"
@@ -44,7 +43,7 @@ type run struct {
 
 func measured(t *testing.T, args ...string) run {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), testkit.Limit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, filepath.Join(bin, "redline"), args...)
 	out, err := cmd.CombinedOutput()

@@ -18,6 +18,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/redline-bench/redline/e2e/binary"
+	"github.com/redline-bench/redline/internal/testkit"
 	"github.com/redline-bench/redline/internal/testkit/disturbance"
 )
 
@@ -104,7 +105,7 @@ func interrupt(ts *testscript.TestScript, neg bool, args []string) {
 	waitFor(ts, fmt.Sprintf("%q in the output", args[1]), func() bool { return strings.Contains(out.String()+errs.String(), args[1]) })
 	child := childOf(cmd.Process.Pid)
 	ts.Check(cmd.Process.Signal(syscall.SIGINT))
-	timer := time.AfterFunc(2*time.Minute, func() { cmd.Process.Kill() })
+	timer := time.AfterFunc(testkit.Limit, func() { cmd.Process.Kill() })
 	cmd.Wait()
 	timer.Stop()
 	ts.Check(os.WriteFile(ts.MkAbs("out"), []byte(out.String()), 0o644))
@@ -131,9 +132,9 @@ func orphan(ts *testscript.TestScript, neg bool, args []string) {
 	waitFor(ts, fmt.Sprintf("the end of child %d", child), func() bool { return !running(child) })
 }
 
-// waitFor waits for what must happen, at most 30 s.
+// waitFor waits for what must happen.
 func waitFor(ts *testscript.TestScript, what string, cond func() bool) {
-	for deadline := time.Now().Add(30 * time.Second); !cond(); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(testkit.Limit); !cond(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			ts.Fatalf("%s: waited in vain", what)
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/redline-bench/redline/e2e/agree"
 	"github.com/redline-bench/redline/e2e/binary"
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/testkit"
 )
 
 var bin string
@@ -140,7 +141,7 @@ func (k *kind) check(t *testing.T, args []string) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	timer := time.AfterFunc(time.Minute, func() { cmd.Process.Kill() })
+	timer := time.AfterFunc(testkit.Limit, func() { cmd.Process.Kill() })
 	defer timer.Stop()
 	done := make(chan error, 1)
 	go func() { done <- cmd.Wait() }()

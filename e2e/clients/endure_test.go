@@ -16,6 +16,7 @@ import (
 	"time"
 
 	server "github.com/redline-bench/redline/e2e/binary"
+	"github.com/redline-bench/redline/internal/testkit"
 	"github.com/redline-bench/redline/internal/testkit/outcome"
 )
 
@@ -75,7 +76,7 @@ func TestEndures(t *testing.T) {
 // serves checks that a well-behaved client gets its response.
 func serves(t *testing.T, s *server.Server) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), testkit.Limit)
 	defer cancel()
 	const body = `{"inputs":[{"name":"INPUT0","shape":[1,2],"datatype":"INT32","data":[5,6]}]}`
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+s.HTTP+"/v2/models/custom_identity_int32/infer", strings.NewReader(body))
@@ -94,7 +95,7 @@ func serves(t *testing.T, s *server.Server) {
 
 func dial(t *testing.T, address string) net.Conn {
 	t.Helper()
-	c, err := (&net.Dialer{Timeout: time.Minute}).DialContext(t.Context(), "tcp", address)
+	c, err := (&net.Dialer{Timeout: testkit.Limit}).DialContext(t.Context(), "tcp", address)
 	if err != nil {
 		t.Fatalf("connect to %s: %v; the limit on open files may be too low", address, err)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/e2e/binary"
+	"github.com/redline-bench/redline/internal/testkit"
 )
 
 // ask sends a request that requests a fault on a new connection, and reports whether it got a response.
@@ -20,7 +21,7 @@ func ask(t *testing.T, s *binary.Server, port, path, fault string) bool {
 		t.Fatal(err)
 	}
 	req.Header.Set("X-Redline-Fault", fault)
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Minute}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: testkit.Limit}
 	resp, err := client.Do(req)
 	if err != nil {
 		return false
@@ -52,7 +53,7 @@ func TestRefuseAndDie(t *testing.T) {
 			if ask(t, s, port, path, "die") {
 				t.Error("a dead server answered")
 			}
-			for end := time.Now().Add(time.Minute); listens(t, s.Ports[port]); time.Sleep(10 * time.Millisecond) {
+			for end := time.Now().Add(testkit.Limit); listens(t, s.Ports[port]); time.Sleep(10 * time.Millisecond) {
 				if time.Now().After(end) {
 					t.Fatal("the server lives")
 				}
@@ -69,7 +70,7 @@ func welcome(t *testing.T, address string) string {
 		return ""
 	}
 	defer c.Close()
-	c.SetDeadline(time.Now().Add(time.Minute))
+	c.SetDeadline(time.Now().Add(testkit.Limit))
 	c.Write([]byte("GET / HTTP/1.1\r\nHost: x\r\n\r\n")) // the server may have hung up
 	n, err := c.Read(make([]byte, 1))
 	switch {

@@ -14,12 +14,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/redline-bench/redline/e2e/binary"
 	"github.com/redline-bench/redline/e2e/peers"
+	"github.com/redline-bench/redline/internal/testkit"
 	"github.com/redline-bench/redline/internal/testkit/generated"
 	"github.com/redline-bench/redline/internal/testkit/outcome"
 )
@@ -41,7 +41,7 @@ func helm(t *testing.T, args ...string) []byte {
 	if err != nil {
 		outcome.NotTested(t, "the Helm chart", err, "a Go module proxy that has helm")
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), testkit.Limit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, args...)
 	home := t.TempDir()

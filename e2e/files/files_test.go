@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/e2e/binary"
+	"github.com/redline-bench/redline/internal/testkit"
 )
 
 var bin string
@@ -31,7 +32,7 @@ func TestMain(m *testing.M) { binary.Test(m, &bin) }
 // program is a short run in a folder of its own; script is what a shell does before it.
 func program(t *testing.T, script string, args ...string) *exec.Cmd {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), testkit.Limit)
 	t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, "sh", append([]string{"-c", script + `exec "$@"`, "sh", filepath.Join(bin, "redline")}, args...)...)
 	cmd.Dir = t.TempDir()

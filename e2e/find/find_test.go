@@ -1,6 +1,6 @@
 // Package find_test holds redline find to a sweep by hand on a real Triton, and to queues of known law on the reference server.
 // Both measure for minutes, so they belong to `make test-heavy`. `make test` runs the same searches in simulated time
-// (internal/command/find, internal/find) and the command line in e2e/testdata/script/find.txtar.
+// (internal/command/find, internal/find) and the command line in the scripts find*.txtar of e2e/testdata/script.
 package find_test
 
 import (

@@ -23,6 +23,7 @@ import (
 
 	"github.com/redline-bench/redline/e2e/binary"
 	"github.com/redline-bench/redline/e2e/pool"
+	"github.com/redline-bench/redline/internal/testkit"
 )
 
 var (
@@ -42,7 +43,7 @@ func TestMain(m *testing.M) {
 }
 
 // limit is how long a run may take in all. Only a run that cannot be interrupted takes so long.
-const limit = 90 * time.Second
+const limit = testkit.Limit
 
 // workers is how many programs run at a time: all except a few of them wait.
 const workers = 12

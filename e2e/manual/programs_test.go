@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/e2e/binary"
+	"github.com/redline-bench/redline/internal/testkit"
 )
 
 // The programs that the scripts call are links to this test binary: it changes addresses to those of the reference server, bounds the
@@ -210,7 +211,7 @@ func run(cmd *exec.Cmd, command string) int {
 	go func() { ended <- cmd.Wait() }()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	interrupt, kill := time.After(patience), time.After(time.Minute)
+	interrupt, kill := time.After(patience), time.After(testkit.Limit)
 	for {
 		select {
 		case <-ended:
@@ -224,7 +225,7 @@ func run(cmd *exec.Cmd, command string) int {
 			cmd.Process.Signal(syscall.SIGINT)
 		case <-kill:
 			cmd.Process.Kill()
-			return fail("%v: no end within a minute\n%s", cmd.Args, out.String())
+			return fail("%v: no end within %v\n%s", cmd.Args, testkit.Limit, out.String())
 		case <-tick.C:
 			if serving := out.String(); command == "serve" && strings.Contains(serving, "ready {") || command == "dash" && strings.Contains(serving, "http://") {
 				cmd.Process.Signal(syscall.SIGINT)

@@ -14,10 +14,10 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/redline-bench/redline/e2e/binary"
 	"github.com/redline-bench/redline/e2e/netns"
+	"github.com/redline-bench/redline/internal/testkit"
 	"github.com/redline-bench/redline/internal/testkit/outcome"
 )
 
@@ -105,7 +105,7 @@ func number(t *testing.T, text string) int64 {
 // command runs the program with a home of its own, and reports whether it ended well.
 func command(t *testing.T, home string, args ...string) (string, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), testkit.Limit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, redline, args...)
 	cmd.Dir = home

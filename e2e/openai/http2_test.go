@@ -17,6 +17,7 @@ import (
 	"github.com/redline-bench/redline/e2e/binary"
 	"github.com/redline-bench/redline/e2e/certs"
 	"github.com/redline-bench/redline/e2e/peers"
+	"github.com/redline-bench/redline/internal/testkit"
 	"github.com/redline-bench/redline/internal/testkit/outcome"
 )
 
@@ -75,7 +76,7 @@ func (f *front) start(t *testing.T, name string, args ...string) {
 			<-ended
 		}
 	})
-	for deadline := time.Now().Add(60 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(testkit.Limit); ; time.Sleep(20 * time.Millisecond) {
 		nc, err := new(net.Dialer).DialContext(t.Context(), "tcp", f.secure)
 		if err == nil {
 			nc.Close()

@@ -3,11 +3,14 @@ package peers
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"regexp"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/redline-bench/redline/internal/testkit/outcome"
 )
 
 // Keeper holds a Triton that is started again after a crash. This release crashes sometimes with many streams; a
@@ -61,7 +64,7 @@ func (k *Keeper) Replace(t *testing.T, used *Triton, why string) {
 	used.Stop()
 	next, err := k.start()
 	if err != nil {
-		t.Fatalf("start Triton after a crash: %v", err)
+		outcome.Inconclusive(t, fmt.Sprintf("Triton crashed and does not start again: %v", err))
 	}
 	k.now = next
 }

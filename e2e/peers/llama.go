@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/e2e/binary"
+	"github.com/redline-bench/redline/internal/testkit"
 )
 
 // llamaPackage carries llama.cpp with its server, ready to run.
@@ -63,7 +64,7 @@ func StartLlama(ctx context.Context, dir string, parallel, tokens int) (*Llama, 
 	if err := l.cmd.Start(); err != nil {
 		return nil, err
 	}
-	timer := time.AfterFunc(2*time.Minute, func() { l.cmd.Process.Kill() })
+	timer := time.AfterFunc(testkit.Limit, func() { l.cmd.Process.Kill() })
 	defer timer.Stop()
 	lines := bufio.NewScanner(stdout)
 	for lines.Scan() {
@@ -80,7 +81,7 @@ func StartLlama(ctx context.Context, dir string, parallel, tokens int) (*Llama, 
 // Predicted is how many tokens the server says that it has made so far. It waits until no request is in work: the server
 // counts the tokens of a request when the request has ended for it, which may be after it has for the client.
 func (l *Llama) Predicted(ctx context.Context) (int, error) {
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, testkit.Limit)
 	defer cancel()
 	for {
 		m, err := l.metrics(ctx)

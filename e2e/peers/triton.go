@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/e2e/binary"
+	"github.com/redline-bench/redline/internal/testkit"
 )
 
 // Triton is a running server.
@@ -95,7 +96,7 @@ func (p *Peers) launch(ctx context.Context, dir string, args []string) (*Triton,
 }
 
 func (t *Triton) ready(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, testkit.Limit)
 	defer cancel()
 	for {
 		if Status(ctx, "http://"+t.HTTP+"/v2/health/ready") == http.StatusOK {

@@ -15,6 +15,7 @@ import (
 	"github.com/redline-bench/redline/e2e/certs"
 	"github.com/redline-bench/redline/e2e/peers"
 	"github.com/redline-bench/redline/e2e/pool"
+	"github.com/redline-bench/redline/internal/testkit"
 	"github.com/redline-bench/redline/internal/testkit/outcome"
 )
 
@@ -111,7 +112,7 @@ http {
 		_ = cmd.Process.Signal(os.Interrupt)
 		_ = cmd.Wait()
 	})
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), testkit.Limit)
 	defer cancel()
 	for {
 		var d net.Dialer

@@ -17,6 +17,7 @@ import (
 	"github.com/redline-bench/redline/internal/calibrate"
 	"github.com/redline-bench/redline/internal/pace"
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/testkit"
 	"github.com/redline-bench/redline/internal/testkit/disturbance"
 )
 
@@ -44,7 +45,7 @@ func serve(t *testing.T) *server {
 // want requests.
 func (s *server) arrivals(t *testing.T, want int) map[string][]int64 {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(testkit.Limit); ; time.Sleep(10 * time.Millisecond) {
 		list, err := s.log.Read()
 		if err != nil {
 			t.Fatal(err)

@@ -19,6 +19,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"github.com/redline-bench/redline/e2e/binary"
+	"github.com/redline-bench/redline/internal/testkit"
 )
 
 var bin string
@@ -54,7 +55,7 @@ type command struct {
 // the output.
 func (c *command) do(t *testing.T, dir string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), testkit.Limit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, filepath.Join(bin, c.args[0]), c.args[1:]...)
 	cmd.Dir = dir

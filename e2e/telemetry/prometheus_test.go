@@ -20,6 +20,7 @@ import (
 	"github.com/redline-bench/redline/e2e/binary"
 	"github.com/redline-bench/redline/e2e/peers"
 	"github.com/redline-bench/redline/internal/telemetry"
+	"github.com/redline-bench/redline/internal/testkit"
 	"github.com/redline-bench/redline/internal/testkit/outcome"
 )
 
@@ -65,18 +66,18 @@ func startPrometheus(t *testing.T, targets ...string) *prometheus {
 // await asks again and again until the answer is yes: Prometheus does not announce that it is ready or has scraped.
 func (p *prometheus) await(t *testing.T, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+	for end := time.Now().Add(testkit.Limit); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
 		if ok() {
 			return
 		}
 	}
-	t.Fatal("Prometheus does not come to it within a minute")
+	t.Fatalf("Prometheus does not come to it within %v", testkit.Limit)
 }
 
 // query returns the values of an expression now.
 func (p *prometheus) query(t *testing.T, expr string) []float64 {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), testkit.Limit)
 	defer cancel()
 	req, _ := http.NewRequestWithContext(ctx, http.MethodGet, p.url+"/api/v1/query?query="+url.QueryEscape(expr), http.NoBody)
 	resp, err := http.DefaultClient.Do(req)

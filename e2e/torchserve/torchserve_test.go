@@ -22,6 +22,7 @@ import (
 	"github.com/redline-bench/redline/e2e/death"
 	"github.com/redline-bench/redline/e2e/guide"
 	"github.com/redline-bench/redline/e2e/peers"
+	"github.com/redline-bench/redline/internal/testkit"
 	"github.com/redline-bench/redline/internal/testkit/outcome"
 )
 
@@ -173,7 +174,7 @@ func start(t *testing.T) (addr string, kill func()) {
 			t.Logf("TorchServe's log ends with\n%s", text[max(0, len(text)-8000):])
 		}
 	})
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), testkit.Limit)
 	defer cancel()
 	for !healthy(ctx, "http://"+at(0)+"/ping") {
 		if ctx.Err() != nil {

@@ -21,6 +21,7 @@ import (
 	"github.com/redline-bench/redline/e2e/guide"
 	"github.com/redline-bench/redline/e2e/native"
 	"github.com/redline-bench/redline/e2e/peers"
+	"github.com/redline-bench/redline/internal/testkit"
 	"github.com/redline-bench/redline/internal/testkit/outcome"
 )
 
@@ -81,7 +82,7 @@ func (r *rig) run(t *testing.T, during func(), args ...string) (stdout, stderr s
 
 func (r *rig) once(t *testing.T, during func(), args ...string) (stdout, stderr string, code int) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), testkit.Limit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, r.launcher, args...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

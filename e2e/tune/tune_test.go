@@ -18,6 +18,7 @@ import (
 
 	"github.com/redline-bench/redline/e2e/binary"
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/testkit"
 	"github.com/redline-bench/redline/internal/testkit/disturbance"
 )
 
@@ -106,9 +107,9 @@ func start(t *testing.T, options ...string) *binary.Server {
 // eventually waits for something that must come.
 func eventually(t *testing.T, what string, seen func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !seen(); {
+	for deadline := time.Now().Add(testkit.Limit); !seen(); {
 		if time.Now().After(deadline) {
-			t.Fatalf("no %s within a minute", what)
+			t.Fatalf("no %s within %v", what, testkit.Limit)
 		}
 		select {
 		case <-time.After(10 * time.Millisecond):

@@ -19,6 +19,7 @@ type Tally struct {
 	mu      sync.Mutex
 	levels  []*Level
 	current map[string]current // of each traffic class
+	last    current            // of all classes
 }
 
 // current is the level of a traffic class that was counted last.
@@ -97,8 +98,12 @@ func (t *Tally) InFlight(lv *result.Level, n int) {
 
 // level is the count of a level. The caller holds the lock.
 func (t *Tally) level(lv *result.Level) *Level {
+	if t.last.of == lv {
+		return t.last.level
+	}
 	now := t.current[lv.Class]
 	if now.of == lv {
+		t.last = now
 		return now.level
 	}
 	name, before := measure.LoadName(lv), now.level
@@ -116,7 +121,7 @@ func (t *Tally) level(lv *result.Level) *Level {
 		before.end()
 	}
 	now.level.AskedInFlight, now.level.AskedRate = float64(lv.Concurrency), lv.Rate
-	t.current[lv.Class] = now
+	t.current[lv.Class], t.last = now, now
 	return now.level
 }
 

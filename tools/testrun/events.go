@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -197,22 +198,40 @@ func (l *eventLog) packageEnded(e event, out io.Writer, stage string) {
 	}
 	io.WriteString(out, text)
 	if !slices.ContainsFunc(l.failed, func(f finding) bool { return f.test.pkg == e.Package || f.what == short(e.Package) }) {
-		l.failed = append(l.failed, finding{what: short(e.Package), reason: "ended outside a test: see its output above", test: name})
+		l.failed = append(l.failed, finding{what: short(e.Package), reason: "ended outside a test: " + cmp.Or(lastWords(text), "it wrote nothing"), test: name})
 	}
 }
 
 // takeInconclusive returns the inconclusive tests and forgets them.
-func (l *eventLog) takeInconclusive() []testName {
-	var names []testName
-	for _, f := range l.inconclusive {
-		names = append(names, f.test)
-	}
+func (l *eventLog) takeInconclusive() []finding {
+	taken := l.inconclusive
 	l.inconclusive = nil
-	return names
+	return taken
 }
 
 // logged is a line that a test logged: file, line number, text.
 var logged = regexp.MustCompile(`(?m)^\s+\w+\.go:\d+: .*$`)
 
-// firstReason is the first line that a test logged.
-func firstReason(text string) string { return strings.TrimSpace(logged.FindString(text)) }
+// firstReason is the first line that a test logged, apart from crashes of other programs, which have a list of their own.
+func firstReason(text string) string {
+	for _, line := range logged.FindAllString(text, -1) {
+		if !strings.Contains(line, crashPrefix) {
+			return strings.TrimSpace(line)
+		}
+	}
+	return strings.TrimSpace(logged.FindString(text))
+}
+
+// lastWords is why a package ended outside a test: the line of its panic, or else the last line that the test program wrote.
+func lastWords(text string) string {
+	var last string
+	for line := range strings.Lines(text) {
+		switch line = strings.TrimSpace(line); {
+		case strings.HasPrefix(line, "panic:"), strings.HasPrefix(line, "fatal error:"):
+			return line
+		case line != "" && !strings.HasPrefix(line, "FAIL") && !strings.HasPrefix(line, "exit status"):
+			last = line
+		}
+	}
+	return last
+}

@@ -1,11 +1,11 @@
 // Command testrun runs the stages of `make test`, each a target of the Makefile, and prints one summary at the end:
 // what passed, failed, was inconclusive or was not tested, and how much time and CPU time each stage took.
 //
-//	testrun [-background STAGE=NEEDED_BY] STAGE ...
+//	testrun [-background STAGE=NEEDED_BY] [-repeat-until TIME] STAGE ...
 //
 // Every stage runs, even if an earlier one failed. A background stage starts first and must end before the stage that needs it.
 // Stages that run `go test` get TESTFLAGS=-json. Inconclusive tests, whose measurement other work on the machine disturbed, run once
-// more at the end. The exit status is 1 if anything failed.
+// more at the end, unless the run has taken -repeat-until by then. The exit status is 1 if anything failed.
 package main
 
 import (
@@ -33,6 +33,7 @@ var errFailed = errors.New("not everything passed, see the summary above")
 func run() error {
 	background := flag.String("background", "", "`STAGE=NEEDED_BY`: start STAGE first and wait for it before NEEDED_BY")
 	dir := flag.String("dir", ".", "folder of the Makefile")
+	repeatUntil := flag.Duration("repeat-until", 45*time.Minute, "run inconclusive tests once more unless the run has taken this `TIME` already")
 	flag.Parse()
 	early, neededBy, _ := strings.Cut(*background, "=")
 
@@ -40,8 +41,7 @@ func run() error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 
-	begun := time.Now()
-	r := runner{dir: *dir, out: os.Stdout}
+	r := runner{dir: *dir, out: os.Stdout, begun: time.Now(), repeatUntil: *repeatUntil}
 	var waitEarly func()
 	if early != "" {
 		waitEarly = r.startBackground(ctx, early)
@@ -59,7 +59,7 @@ func run() error {
 	if ctx.Err() == nil {
 		r.retryInconclusive(ctx)
 	}
-	r.summary(time.Since(begun))
+	r.summary(time.Since(r.begun))
 	if r.log.failures() > 0 {
 		return errFailed
 	}

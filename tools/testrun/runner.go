@@ -15,10 +15,12 @@ import (
 
 // runner runs stages one after the other and keeps what happened.
 type runner struct {
-	dir    string
-	out    io.Writer
-	log    eventLog
-	stages []stageTime
+	dir         string
+	out         io.Writer
+	begun       time.Time
+	repeatUntil time.Duration // how long the run may have taken for inconclusive tests to run once more
+	log         eventLog
+	stages      []stageTime
 }
 
 // stageTime is how long a stage took, and whether its command ended well.
@@ -121,8 +123,13 @@ func (r *runner) retryInconclusive(ctx context.Context) {
 		r.log.fail("stage again", err.Error())
 		return
 	}
-	for _, test := range again {
-		cmd := r.command(ctx, "go", "test", "-json", "-count=1", "-timeout", "30m", "-run", test.pattern(), test.pkg)
+	for _, f := range again {
+		if time.Since(r.begun) > r.repeatUntil {
+			r.log.inconclusive = append(r.log.inconclusive, f)
+			continue
+		}
+		test := f.test
+		cmd := r.command(ctx, "go", "test", "-json", "-count=1", "-timeout", "60m", "-run", test.pattern(), test.pkg)
 		cmd.Env = append(os.Environ(), "REDLINE_BIN_DIR="+bin)
 		before := r.log.failures()
 		if err := r.pipe(cmd, "again"); err != nil && r.log.failures() == before {

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // events writes lines of `go test -json` for one test.
@@ -25,6 +26,7 @@ func TestOutcomesAreSorted(t *testing.T) {
 		events("TestGood", "pass", "ok")+
 			events("TestParent/child", "fail", "    x_test.go:1: it broke")+
 			events("TestParent", "fail", "--- FAIL: TestParent")+
+			events("TestStart", "fail", "    x_test.go:7: PEER CRASHED: signal: killed", "    x_test.go:8: start it again: no memory")+
 			events("TestPeer", "skip", "    suite.go:3: NOT TESTED: the real Triton: no python3; install python3")+
 			events("TestLong", "skip", "    x_test.go:4: HEAVY: whole windows")+
 			events("TestTimes/http", "skip", "    x_test.go:5: INCONCLUSIVE: p50 25ms (other programs used 1.9 cores)")+
@@ -41,7 +43,7 @@ func TestOutcomesAreSorted(t *testing.T) {
 		list []finding
 		want string
 	}{
-		"failed":       {l.failed, "e2e/x TestParent/child: x_test.go:1: it broke"},
+		"failed":       {l.failed, "e2e/x TestParent/child: x_test.go:1: it broke\ne2e/x TestStart: x_test.go:8: start it again: no memory"},
 		"not tested":   {l.notTested, "e2e/x TestPeer: the real Triton: no python3; install python3\nlint rules: no network"},
 		"not checked":  {l.unchecked, "known vulnerabilities: no database"},
 		"heavy":        {l.heavy, "e2e/x TestLong: whole windows"},
@@ -71,7 +73,39 @@ func TestBrokenPackagesFail(t *testing.T) {
 {"ImportPath":"example.org/a/b/q","Action":"build-fail"}
 `), &strings.Builder{}, "unit")
 	if l.failures() != 2 || l.failed[0].what != "p" || l.failed[1].what != "q" {
-		t.Errorf("failed: %v, want p and q", l.failed)
+		t.Fatalf("failed: %v, want p and q", l.failed)
+	}
+	if got, want := l.failed[0].reason, "ended outside a test: panic: test timed out"; got != want {
+		t.Errorf("the reason is %q, want %q", got, want)
+	}
+}
+
+// What a program that starts badly wrote last is the reason.
+func TestBadStartNamesItsCause(t *testing.T) {
+	for text, want := range map[string]string{
+		"": "it wrote nothing",
+		"listen tcp: address already in use\nFAIL\nFAIL\texample.org/a/b/p\t0.1s\n":                                                                "listen tcp: address already in use",
+		"panic: test timed out after 30m0s\n\trunning tests:\n\t\tTestHangs (5m0s)\n\ngoroutine 1:\nmain.main()\nFAIL\texample.org/a/b/p\t1800s\n": "panic: test timed out after 30m0s",
+	} {
+		var l eventLog
+		var b strings.Builder
+		for line := range strings.Lines(text) {
+			fmt.Fprintf(&b, `{"Action":"output","Package":"example.org/a/b/p","Output":%q}`+"\n", line)
+		}
+		l.read(strings.NewReader(b.String()+`{"Action":"fail","Package":"example.org/a/b/p"}`+"\n"), &strings.Builder{}, "unit")
+		if len(l.failed) != 1 || l.failed[0].reason != "ended outside a test: "+want {
+			t.Errorf("%q: got %v, want %q", text, l.failed, want)
+		}
+	}
+}
+
+// A machine on which the stages took very long has no time for a second measurement; its tests stay inconclusive.
+func TestSlowRunRepeatsNothing(t *testing.T) {
+	r := runner{dir: t.TempDir(), out: &strings.Builder{}, begun: time.Now().Add(-time.Hour), repeatUntil: time.Minute}
+	r.log.inconclusive = []finding{{what: "e2e/x TestTimes", test: testName{"example.org/a/b/e2e/x", "TestTimes"}}}
+	r.retryInconclusive(t.Context())
+	if len(r.log.inconclusive) != 1 || r.log.failures() != 0 {
+		t.Errorf("inconclusive %v, failed %v; want the test to stay inconclusive", r.log.inconclusive, r.log.failed)
 	}
 }
 

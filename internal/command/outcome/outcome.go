@@ -172,10 +172,15 @@ func (o *Outcome) Tap(fromSend bool) func(lv *result.Level, window int, r *recor
 	if o == nil || len(o.records) == 0 && o.telemetry == nil {
 		return nil
 	}
+	var sampled *result.Level // the level that sampler belongs to
+	var sampler *traceid.Sampler
 	return func(lv *result.Level, window int, r *record.Record) error {
+		if lv != sampled {
+			sampled, sampler = lv, o.spans(lv.Class)
+		}
 		fromDue := lv.Mode.Scheduled() && !fromSend
 		o.telemetry.add(lv, fromDue, r)
-		o.trace(lv, r)
+		o.trace(sampler, lv, r)
 		if len(o.records) == 0 {
 			return nil
 		}

@@ -168,12 +168,17 @@ func (o *Outcome) Tracing(class string) *traceid.Sampler {
 	return o.samplers[class]
 }
 
-// trace sends the span of a record that is traced, unless Responses does.
-func (o *Outcome) trace(lv *result.Level, r *record.Record) {
-	if o.telemetry == nil || o.telemetry.tracer == nil || o.responses[lv.Class] {
-		return
+// spans chooses the records of a traffic class that Tap sends spans of; nil chooses none, as where Responses sends them.
+func (o *Outcome) spans(class string) *traceid.Sampler {
+	if o.telemetry == nil || o.telemetry.tracer == nil || o.responses[class] {
+		return nil
 	}
-	if id, ok := o.samplers[lv.Class].Pick(r.Slot, r.Sent); ok {
+	return o.samplers[class]
+}
+
+// trace sends the span of a record that is traced.
+func (o *Outcome) trace(sampler *traceid.Sampler, lv *result.Level, r *record.Record) {
+	if id, ok := sampler.Pick(r.Slot, r.Sent); ok {
 		o.telemetry.tracer.Add(telemetry.Request{
 			ID: id, Class: lv.Class, Level: measure.LoadName(lv), Outcome: r.Class.String(), Due: r.Due, Sent: r.Sent, First: r.First, End: r.End, Responses: r.Responses,
 		})

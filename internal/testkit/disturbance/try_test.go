@@ -23,4 +23,6 @@ func TestOnlyADisturbedMissIsTakenAgain(t *testing.T) {
 		f(missed, disturbed, 1, again)
 		f(missed, disturbed, tries, inconclusive)
 	}
+	f(nil, Report{StealShare: 0.9}, 1, passed)
+	f(missed, Report{StealShare: 0.9}, 1, inconclusive)
 }
