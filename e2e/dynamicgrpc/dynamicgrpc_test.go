@@ -4,8 +4,6 @@ package dynamicgrpc_test
 
 import (
 	"bufio"
-	"bytes"
-	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -121,12 +119,7 @@ func (r *rig) run(program, args string) (stdout, stderr string, rc int) {
 	cmd := exec.CommandContext(r.t.Context(), filepath.Join(r.bin, program), strings.Fields(args)...)
 	cmd.Dir = r.dir
 	cmd.Env = append(os.Environ(), r.env()...)
-	var out, errs bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &errs
-	if err := cmd.Run(); err != nil && !errors.As(err, new(*exec.ExitError)) {
-		r.t.Fatal(err)
-	}
-	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
+	return binary.Output(r.t, cmd)
 }
 
 // env lets python3 be the one that has gRPC's tools.

@@ -5,8 +5,6 @@ package tfserving_test
 
 import (
 	"bufio"
-	"bytes"
-	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -52,12 +50,7 @@ func TestServingProtocol(t *testing.T) {
 		all := append([]string{"--service-kind", "tfserving", "-i", "grpc", "-u", addr, "--request-count", "40"}, strings.Fields(args)...)
 		cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "perf_analyzer"), all...)
 		cmd.Dir = dir
-		var out, errs bytes.Buffer
-		cmd.Stdout, cmd.Stderr = &out, &errs
-		if err := cmd.Run(); err != nil && !errors.As(err, new(*exec.ExitError)) {
-			t.Fatal(err)
-		}
-		return out.String(), errs.String(), cmd.ProcessState.ExitCode()
+		return binary.Output(t, cmd)
 	}
 	good := func(args string, want ...string) {
 		t.Helper()

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"os"
 	"os/exec"
@@ -76,14 +75,7 @@ func TestRealTorchServe(t *testing.T) {
 		cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "perf_analyzer"),
 			append([]string{"-m", "resnet50", "--service-kind", "torchserve", "-i", "http", "-u", addr, "--input-data", "data.json"}, args...)...)
 		cmd.Dir = dir
-		var out, errs bytes.Buffer
-		cmd.Stdout, cmd.Stderr = &out, &errs
-		err := cmd.Run()
-		var exit *exec.ExitError
-		if err != nil && !errors.As(err, &exit) {
-			t.Fatal(err)
-		}
-		return out.String(), errs.String(), cmd.ProcessState.ExitCode()
+		return binary.Output(t, cmd)
 	}
 	t.Run("concurrency", func(t *testing.T) {
 		out, errs, rc := run("-b", "1", "--request-count", "60", "--concurrency-range", "4", "-f", "report.csv", "--profile-export-file", "export.json")
