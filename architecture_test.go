@@ -55,7 +55,7 @@ var layers = []layer{
 		why: "one row for each service kind: its constructor, traits and words; who asks for a trait imports the table, not a kind",
 	},
 	{
-		name: "edge", packages: []string{"internal/command", "internal/command/outcome", "internal/command/runs", "internal/command/target", "internal/command/class", "internal/command/coordinator"},
+		name: "edge", packages: []string{"internal/command", "internal/command/outcome", "internal/command/runs", "internal/command/search", "internal/command/target", "internal/command/class", "internal/command/coordinator"},
 		imports: []string{"table", "fleet", "dialect", "report", "questions", "kinds", "parts", "model", "base"},
 		why:     "what commands share of the process, of results and of servers; it knows no command",
 	},

@@ -159,6 +159,23 @@ func TestPicturesAreMade(t *testing.T) {
 	}
 }
 
+// The run that README.md names for its picture is the run that the picture is made of.
+func TestReadmeNamesTheRunOfItsPicture(t *testing.T) {
+	before, _, ok := strings.Cut(read(t, "README.md"), "(docs/img/report.png)")
+	_, line, ok2 := strings.Cut(read(t, "scripts/pictures.sh"), "measure report ")
+	if !ok || !ok2 {
+		t.Fatal("README.md or scripts/pictures.sh has no report.png")
+	}
+	line, _, _ = strings.Cut(line, "\n")
+	run := "`redline " + strings.ReplaceAll(line, ` -u "$grpc"`, "") + "` on a server that takes 20 ms for each request"
+	if !strings.Contains(before[strings.LastIndex(before, "\n\n## "):], run) {
+		t.Errorf("README.md does not name the run of its picture: %s", run)
+	}
+	if !strings.Contains(read(t, "scripts/pictures.sh"), "--delay simple=20ms") {
+		t.Error("the server of the picture does not take 20 ms")
+	}
+}
+
 func TestReadmeIsShort(t *testing.T) {
 	if n := strings.Count(read(t, "README.md"), "\n"); n >= 150 {
 		t.Errorf("README.md has %d lines; the manual is in docs/", n)

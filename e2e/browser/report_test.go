@@ -42,6 +42,21 @@ func TestReport(t *testing.T) {
 	p.quiet("file://" + report)
 }
 
+// Passwords that are words of JavaScript, CSS and HTML leave the page whole: the browser reads and runs its script. The words are
+// replaced in what the page shows.
+func TestReportWithSecretsThatAreWords(t *testing.T) {
+	report := filepath.Join(t.TempDir(), "report.html")
+	args := []string{"profile", "--embedded", "-m", "simple", "--request-count", "60", "--label", "a function in a document class", "--report", report}
+	for i, word := range []string{"function", "const", "return", "true", "null", "false", "div", "class", "document", "script", "style", "color", "width", "html", "body", "main"} {
+		args = append(args, "-H", fmt.Sprintf("X-Token-%d: %s", i, word))
+	}
+	must(t, command(t, "off", args...))
+	p := open(t, "file://"+report)
+	p.want("five charts or more are drawn", `document.querySelectorAll("canvas").length >= 5`, "true")
+	p.want("the label", `document.querySelector(".chips .label").textContent`, "a *** in a *** ***")
+	p.quiet("file://" + report)
+}
+
 // A run of a language model counts requests, not inferences, and its formulas are those of tokens.
 func TestReportOfTokens(t *testing.T) {
 	report := filepath.Join(t.TempDir(), "report.html")

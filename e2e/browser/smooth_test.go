@@ -3,14 +3,19 @@
 package browser
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 
+	"github.com/redline-bench/redline/internal/command/runs"
+	"github.com/redline-bench/redline/internal/report/page"
 	"github.com/redline-bench/redline/internal/testkit/disturbance"
+	"github.com/redline-bench/redline/internal/testkit/longrun"
 )
 
 // longTask is what people feel as a page that hangs.
@@ -24,6 +29,31 @@ func TestSmooth(t *testing.T) {
 		file, _ = measured(t)
 	}
 	disturbance.Try(t, func() error { return smooth(t, file) })
+}
+
+// The page of twelve levels of ten million requests each opens and draws everything, and no part of it is cut.
+func TestTenMillionRequests(t *testing.T) {
+	needBrowser(t)
+	for _, levels := range []int{1, 12} {
+		path := filepath.Join(t.TempDir(), "report.html")
+		f, err := os.Create(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(page.Write(f, runs.OnePage("long", longrun.Result(levels, 10_000_000)), nil), f.Close()); err != nil {
+			t.Fatal(err)
+		}
+		p := open(t, "file://"+path)
+		p.want("the page is loaded", `document.readyState`, "complete")
+		p.drawn()
+		p.want("six charts or more are drawn", `document.querySelectorAll("canvas").length >= 6`, "true")
+		p.want("the requests", `[...document.querySelectorAll(".tile")].find((t) => t.firstChild.textContent === "Requests").querySelector("b").textContent`, map[int]string{1: "10.00 M", 12: "120.0 M"}[levels])
+		p.want("failures in the table", `[...document.querySelectorAll("h3")].find((h) => h.textContent === "Failures").nextSibling.querySelectorAll("tbody tr").length`, "20")
+		p.want("other failures", `[...document.querySelectorAll("summary")].find((s) => s.textContent.includes("rarer")).textContent`, fmt.Sprintf("%d rarer failures", 64*levels-20))
+		t.Logf("%d levels: the page was loaded in %s ms", levels, p.text(`Math.round(performance.getEntriesByType("navigation")[0].duration)`))
+		p.atWidths(fmt.Sprintf("long-%d", levels))
+		p.quiet("file://" + path)
+	}
 }
 
 // smooth uses a page and returns an error where a task of it took long.

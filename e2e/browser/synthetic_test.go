@@ -110,7 +110,7 @@ func (m made) open(t *testing.T) *tab {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if err := page.Write(f, page.Data{Title: "made", Runs: []*page.View{page.NewView("made", m.result())}}); err != nil {
+	if err := page.Write(f, page.Data{Title: "made", Runs: []*page.View{page.NewView("made", m.result())}}, nil); err != nil {
 		t.Fatal(err)
 	}
 	p := open(t, "file://"+path)

@@ -1,6 +1,9 @@
 package secrets
 
 import (
+	"crypto/sha256"
+	"encoding/base64"
+	"html"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,10 +13,10 @@ import (
 	"github.com/redline-bench/redline/e2e/binary"
 )
 
-// words are secrets that are also keys, values or options of Redline's own files.
+// words are secrets that are also keys, values or options of Redline's own files, or words of the page's script and style.
 var words = []string{
 	"-H", "Authorization: concurrency", "-H", "X-Api-Key: levels", "-H", "X-Token: valid", "-H", "X-Secret: streaming", "-H", "X-Password: client",
-	"-H", "X-Auth: requests", "-H", "X-Team: data", "-H", "X-Env: latency", "-H", "A: 1",
+	"-H", "X-Auth: requests", "-H", "X-Signature: function", "-H", "X-Credential: const", "-H", "X-Cookie: script", "-H", "X-Pwd: color", "-H", "X-Team: data", "-H", "X-Env: latency", "-H", "A: 1",
 }
 
 // Whatever the secrets are, the files of a run can be read, compared and repeated.
@@ -34,6 +37,7 @@ func TestFilesStayReadable(t *testing.T) {
 		if err != nil || !strings.Contains(string(page), `id="data"`) {
 			t.Errorf("%s: the page has no data: %v", p.name, err)
 		}
+		checkScript(t, string(page))
 		for _, args := range [][]string{
 			{"redline", "compare", "r.json", "r.json"},
 			slices.Concat([]string{"redline", "rerun", "r.json", "--json", "again.json"}, words),
@@ -46,5 +50,17 @@ func TestFilesStayReadable(t *testing.T) {
 		if again := binary.Result(t, filepath.Join(dir, "again.json")); len(again.Levels) != 1 || again.Levels[0].Mode != res.Levels[0].Mode {
 			t.Errorf("%s, repeated: %+v", p.name, again)
 		}
+	}
+}
+
+// checkScript fails if a page's script is not the one whose hash its content security policy has: a browser would not run it.
+func checkScript(t *testing.T, page string) {
+	t.Helper()
+	_, hash, _ := strings.Cut(html.UnescapeString(page), "script-src 'sha256-")
+	hash, _, _ = strings.Cut(hash, "'")
+	_, script, _ := strings.Cut(page, "\n<script>")
+	script, _, ok := strings.Cut(script, "</script>")
+	if sum := sha256.Sum256([]byte(script)); !ok || base64.StdEncoding.EncodeToString(sum[:]) != hash {
+		t.Errorf("the script of the page is damaged: %.300s", script)
 	}
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // Every span of the client has the name that the server got in the traceparent of the same request, over each protocol, and the
-// events of a request in their order.
+// events of a request in their order. Requests of the warm-up have neither.
 func TestTracesJoin(t *testing.T) {
 	s, log := serve(t)
 	f := func(name string, events []string, args ...string) {
@@ -40,9 +40,9 @@ func TestTracesJoin(t *testing.T) {
 	}
 	single := []string{"due", "sent", "first byte", "end"}
 	tokens := []string{"due", "sent", "first byte", "tokens", "end"}
-	f("http", single, "profile", "-m", "simple", "-u", s.HTTP, "--concurrency-range", "4", "--request-count", "200")
-	f("grpc", single, "profile", "-m", "simple", "-u", s.GRPC, "-i", "grpc", "--request-rate-range", "200", "--request-count", "200")
-	f("llm", tokens, "llm", "-m", "mock-llm", "-u", s.Ports["openai"], "--streaming", "--concurrency", "2", "--request-count", "40", "--output-tokens-mean", "6")
+	f("http", single, "profile", "-m", "simple", "-u", s.HTTP, "--concurrency-range", "4", "--request-count", "200", "--warmup-request-count", "100")
+	f("grpc", single, "profile", "-m", "simple", "-u", s.GRPC, "-i", "grpc", "--request-rate-range", "200", "--request-count", "200", "--warmup-request-count", "50")
+	f("llm", tokens, "llm", "-m", "mock-llm", "-u", s.Ports["openai"], "--streaming", "--concurrency", "2", "--request-count", "40", "--output-tokens-mean", "6", "--warmup-request-count", "30")
 	f("llm over HTTP/2", tokens, "llm", "-m", "mock-llm", "-u", s.Ports["openai"], "--streaming", "--http-version", "2", "--concurrency", "2", "--request-count", "40", "--output-tokens-mean", "6")
 }
 

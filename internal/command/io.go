@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 
@@ -37,6 +38,8 @@ type IO struct {
 	// Secrets are replaced in everything that is written: in the standard streams, in Files and in pages.
 	Secrets *secret.Set
 	Files   *pending.Output
+
+	exact io.Writer // standard output before its lines are folded
 }
 
 // ForRun is the IO of a measuring command under its options: where progress goes, and whether anything is printed at all.
@@ -65,6 +68,9 @@ func (p *IO) ForRun(opts plan.Outcome, program plan.Program, sigs *Signals) *IO 
 	if c.OutTerminal {
 		c.Stdout = c.Line.Writer(c.Stdout)
 	}
+	if c.exact = c.Stdout; program == plan.Redline {
+		c.Stdout = c.Folded()
+	}
 	sigs.announce(&c, program)
 	return &c
 }
@@ -92,9 +98,32 @@ func (p *IO) Columns() int {
 	return 100
 }
 
+// LineWidth is how many columns a line of standard output may have: COLUMNS, or the width of the terminal; 0, no limit, if standard
+// output is no terminal.
+func (p *IO) LineWidth() int {
+	if n, err := strconv.Atoi(p.Getenv("COLUMNS")); err == nil && n > 0 {
+		return n
+	}
+	if p.OutTerminal {
+		return p.Width()
+	}
+	return 0
+}
+
+// Folded is standard output with lines that are folded between words at LineWidth.
+func (p *IO) Folded() io.Writer { return term.Fold(p.Stdout, p.LineWidth) }
+
+// Exact is standard output with lines as they are, for text that a user copies, such as a command line.
+func (p *IO) Exact() io.Writer {
+	if p.exact != nil {
+		return p.exact
+	}
+	return p.Stdout
+}
+
 // Style is the style of Redline's own blocks: colored on a terminal.
 func (p *IO) Style() report.Style {
-	return report.Style{Color: p.OutTerminal && p.Getenv("NO_COLOR") == "" && p.Getenv("TERM") != "dumb"}
+	return report.Style{Color: p.OutTerminal && p.Getenv("NO_COLOR") == "" && p.Getenv("TERM") != "dumb", Width: p.LineWidth()}
 }
 
 // Shapes draws the latencies of a run if stdout is a terminal with Unicode.
@@ -102,11 +131,7 @@ func (p *IO) Shapes(res *result.Result) {
 	if !p.OutTerminal || p.Getenv("TERM") == "dumb" || !p.utf8() {
 		return
 	}
-	width := p.Width()
-	if width <= 0 {
-		width = 80
-	}
-	report.Shapes(p.Stdout, res.Levels, width-1)
+	report.Shapes(p.Stdout, res.Levels, p.Style().TableWidth()-1)
 }
 
 // utf8 reports whether the locale uses UTF-8. The first variable that is set decides.

@@ -21,7 +21,7 @@ func TestReportNamesTheChange(t *testing.T) {
 		t.Fatal(err)
 	}
 	var text, md strings.Builder
-	if err := rep.WriteText(&text); err != nil {
+	if err := rep.WriteText(&text, 0); err != nil {
 		t.Fatal(err)
 	}
 	if err := rep.WriteMarkdown(&md); err != nil {
@@ -85,7 +85,7 @@ func TestHeadlineWeighsAllRows(t *testing.T) {
 	}
 	a.GoodputBounds, b.GoodputBounds, a.Workload, b.Workload = "ttft:200", "ttft:300", "x", "y"
 	var text strings.Builder
-	if err := report(t, []*result.Result{a}, []*result.Result{b}).WriteText(&text); err != nil {
+	if err := report(t, []*result.Result{a}, []*result.Result{b}).WriteText(&text, 0); err != nil {
 		t.Fatal(err)
 	}
 	head, _, _ := strings.Cut(text.String(), "change")

@@ -11,12 +11,14 @@ import (
 	"text/tabwriter"
 
 	"github.com/redline-bench/redline/internal/cleantext"
+	"github.com/redline-bench/redline/internal/report/columns"
 	"github.com/redline-bench/redline/internal/report/markdown"
 	"github.com/redline-bench/redline/internal/unit"
 )
 
-// WriteText writes the comparison for a terminal.
-func (rep *Report) WriteText(w io.Writer) error {
+// WriteText writes the comparison for a terminal. A table wider than width omits the values of A, which follow from those of B and
+// the change; 0 means any width.
+func (rep *Report) WriteText(w io.Writer, width int) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "A  %s\nB  %s\n", side(rep.A), side(rep.B))
 	for _, remark := range rep.Remarks {
@@ -24,16 +26,13 @@ func (rep *Report) WriteText(w io.Writer) error {
 	}
 	b.WriteByte('\n')
 	t := tabwriter.NewWriter(&b, 0, 4, 2, ' ', tabwriter.AlignRight)
-	level := ""
-	for _, r := range rep.Rows {
-		if r.Level != level {
-			if level != "" {
-				fmt.Fprintln(t, "\t\t\t\t\t")
-			}
-			level = r.Level
-			fmt.Fprintf(t, "%s\tA\tB\tchange\tinterval\t\n", cleantext.Line(level))
-		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t  %s\n", label(r), amount(r.A), amount(r.B), r.change(), r.span(), r.Finding)
+	rows := rep.table()
+	if width > 0 && len(rows) > 0 {
+		rows = columns.Fit(rows, []string{"A"}, width)
+	}
+	for _, row := range rows {
+		last := len(row) - 1
+		fmt.Fprintln(t, strings.TrimRight(strings.Join(row[:last], "\t")+"\t  "+row[last], " "))
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -41,6 +40,23 @@ func (rep *Report) WriteText(w io.Writer) error {
 	fmt.Fprintf(&b, "\n%s\n", cleantext.Cut(rep.Headline, 1000))
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// table is the rows of the text: each level has a heading, and an empty row stands between levels.
+func (rep *Report) table() [][]string {
+	var out [][]string
+	level := ""
+	for _, r := range rep.Rows {
+		if r.Level != level {
+			if level != "" {
+				out = append(out, make([]string, 6))
+			}
+			level = r.Level
+			out = append(out, []string{cleantext.Line(level), "A", "B", "change", "interval", ""})
+		}
+		out = append(out, []string{label(r), amount(r.A), amount(r.B), r.change(), r.span(), string(r.Finding)})
+	}
+	return out
 }
 
 // conclusion completes "B is".

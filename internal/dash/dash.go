@@ -10,7 +10,6 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/subtle"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -42,6 +41,8 @@ type Server struct {
 	token string // required of requests; empty on loopback
 	srv   *http.Server
 	done  sync.WaitGroup
+	// secrets are replaced in the data of pages, and in everything else that is sent.
+	secrets *secret.Set
 
 	mu   sync.Mutex
 	live *page.View    // the run in progress; nil if there is none
@@ -56,7 +57,7 @@ func Listen(ctx context.Context, address string, runs Runs, secrets *secret.Set)
 	if err != nil {
 		return nil, fmt.Errorf("serve the pages: %w", err)
 	}
-	s := &Server{runs: runs, addr: l.Addr().String(), next: make(chan struct{})}
+	s := &Server{runs: runs, addr: l.Addr().String(), next: make(chan struct{}), secrets: secrets}
 	if ap, err := netip.ParseAddrPort(s.addr); err != nil || !ap.Addr().IsLoopback() {
 		s.token = rand.Text()
 	}
@@ -173,7 +174,7 @@ func (s *Server) home(w http.ResponseWriter, _ *http.Request) {
 		return
 	}
 	live, _, _ := s.state()
-	write(w, page.Data{Title: "redline", List: &page.List{Items: list, Live: live != nil}})
+	s.write(w, page.Data{Title: "redline", List: &page.List{Items: list, Live: live != nil}})
 }
 
 func (s *Server) run(w http.ResponseWriter, r *http.Request) {
@@ -187,7 +188,7 @@ func (s *Server) run(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	d.Home = "/"
-	write(w, d)
+	s.write(w, d)
 }
 
 // trend shows the runs that have the workload of one run.
@@ -204,7 +205,7 @@ func (s *Server) trend(w http.ResponseWriter, r *http.Request) {
 	}
 	workload := list[i].Workload
 	list = slices.DeleteFunc(list, func(it page.Item) bool { return it.Workload != workload })
-	write(w, page.Data{Title: "redline trend", Home: "/", List: &page.List{Items: list, Trend: true}})
+	s.write(w, page.Data{Title: "redline trend", Home: "/", List: &page.List{Items: list, Trend: true}})
 }
 
 func (s *Server) livePage(w http.ResponseWriter, _ *http.Request) {
@@ -213,7 +214,7 @@ func (s *Server) livePage(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, "no run is in progress", http.StatusNotFound)
 		return
 	}
-	write(w, page.Data{Title: v.Name, Runs: []*page.View{v}, Feed: "/api/live", Seq: seq, Home: "/"})
+	s.write(w, page.Data{Title: v.Name, Runs: []*page.View{v}, Feed: "/api/live", Seq: seq, Home: "/"})
 }
 
 // liveData answers with the state of the run that follows the state number "after"; it waits for that state. The page of
@@ -227,8 +228,7 @@ func (s *Server) liveData(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		if seq > after {
-			w.Header().Set("Content-Type", "application/json")
-			_ = json.NewEncoder(w).Encode(page.Data{Runs: []*page.View{v}, Seq: seq}) // fails only if the browser is gone
+			s.writeState(w, page.Data{Runs: []*page.View{v}, Seq: seq})
 			return
 		}
 		select {
@@ -239,9 +239,19 @@ func (s *Server) liveData(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func write(w http.ResponseWriter, d page.Data) {
+func (s *Server) writeState(w http.ResponseWriter, d page.Data) {
+	b, err := d.JSON(s.secrets)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = public(w).Write(b) // fails only if the browser is gone
+}
+
+func (s *Server) write(w http.ResponseWriter, d page.Data) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	if err := page.Write(w, d); err != nil && !errors.Is(err, http.ErrHandlerTimeout) {
+	if err := page.Write(public(w), d, s.secrets); err != nil && !errors.Is(err, http.ErrHandlerTimeout) {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 	}
 }

@@ -21,5 +21,13 @@ type response struct {
 	body *secret.Writer
 }
 
+// public is the writer below, for a body in which the secrets are replaced already.
+func public(w http.ResponseWriter) http.ResponseWriter {
+	if r, ok := w.(*response); ok {
+		return r.ResponseWriter
+	}
+	return w
+}
+
 // Write implements io.Writer.
 func (r *response) Write(b []byte) (int, error) { return r.body.Write(b) }

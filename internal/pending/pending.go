@@ -161,8 +161,15 @@ func (o *Output) Writable(path string) error {
 }
 
 // WriteFile creates a text file with this content.
-func (o *Output) WriteFile(path string, content []byte) error {
-	f, err := o.Create(path)
+func (o *Output) WriteFile(path string, content []byte) error { return write(o.Create, path, content) }
+
+// WriteBinary is WriteFile for content in which the caller has replaced the secrets.
+func (o *Output) WriteBinary(path string, content []byte) error {
+	return write(o.CreateBinary, path, content)
+}
+
+func write(create func(path string) (*File, error), path string, content []byte) error {
+	f, err := create(path)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/traceid"
 )
 
 // visit measures one level, keeps it in the result, and tells the search how it went.
@@ -108,6 +109,8 @@ func (m *levelRun) warmUp(ctx context.Context) error {
 		}
 		m.Observer.LevelBegins(&warm, true)
 	}
+	m.Plan.Target.Tracing.Until(traceid.Never)
+	defer m.Plan.Target.Tracing.Until(traceid.Always)
 	if err := m.start(ctx, &warm, w); err != nil {
 		return err
 	}

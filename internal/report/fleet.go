@@ -39,7 +39,7 @@ func workers(p *page, l *result.Level) {
 			})
 		}
 	}
-	columns(p, table)
+	p.table(table, 1, []string{"p50", "CPU"})
 	if rest := len(l.Workers) - shown; rest > 0 {
 		p.linef("  and %d more, in the result of --json", rest)
 	}

@@ -4,12 +4,13 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/redline-bench/redline/internal/cleantext"
 	"github.com/redline-bench/redline/internal/measure"
+	"github.com/redline-bench/redline/internal/report/columns"
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/stats"
 	"github.com/redline-bench/redline/internal/unit"
@@ -106,15 +107,18 @@ func latencies(p *page, l *result.Level) {
 		cells := []string{"  " + r.name, strconv.FormatInt(us(r.lat.Avg), 10)}
 		for _, q := range rows[0].lat.Percentiles {
 			if !result.Enough(q.P, c.Requests) {
-				cells = append(cells, "–")
+				cells = append(cells, columns.Unknown)
 				continue
 			}
 			cells = append(cells, atLeast(r.lat.Point(q.P)))
 		}
 		table = append(table, append(cells, strconv.FormatInt(us(r.lat.Max), 10)))
 	}
-	columns(p, table)
+	p.table(table, 1, spare)
 }
+
+// spare are percentiles in the order in which a narrow table omits them.
+var spare = []string{"p1", "p5", "p10", "p25", "p75", "p99.99", "p95", "p99.9", "p90"}
 
 // atLeast is a percentile in whole microseconds; one that requests in flight at the end leave open is a bound.
 func atLeast(q result.Percentile) string {
@@ -125,41 +129,21 @@ func atLeast(q result.Percentile) string {
 	return text
 }
 
-// Columns writes a table with a heading line: the first columns, left in number, to the left, the others to the right.
-func Columns(w io.Writer, table [][]string, left int, s Style) {
+// Columns writes a table after an empty line: the first columns, left in number, to the left, the others to the right. A narrow
+// table omits columns of the headings spare, in this order.
+func Columns(w io.Writer, table [][]string, left int, spare []string, s Style) {
 	p := page{Style: s}
 	p.linef("")
-	columnsOf(&p, table, left)
+	p.table(table, left, spare)
 	p.to(w)
 }
 
-// columns writes a table: the first column to the left, numbers to the right.
-func columns(p *page, table [][]string) { columnsOf(p, table, 1) }
-
-func columnsOf(p *page, table [][]string, left int) {
-	width := make([]int, len(table[0]))
-	for _, row := range table {
-		for i, cell := range row {
-			width[i] = max(width[i], utf8.RuneCountInString(cell))
-		}
-	}
-	for n, row := range table {
-		var b strings.Builder
-		for i, cell := range row {
-			pad := strings.Repeat(" ", width[i]-utf8.RuneCountInString(cell))
-			switch {
-			case i >= left:
-				b.WriteString("  " + pad + cell)
-			case i > 0:
-				b.WriteString("  " + cell + pad)
-			case n == 0:
-				b.WriteString(p.paint(bold, cell) + pad)
-			default:
-				b.WriteString(cell + pad)
-			}
-		}
-		p.linef("  %s", b.String())
-	}
+// table writes a table: the first columns, left in number, to the left, the others to the right.
+func (p *page) table(table [][]string, left int, spare []string) {
+	table = columns.Fit(table, spare, p.TableWidth())
+	head := slices.Clone(table[0])
+	head[0] = p.paint(bold, head[0])
+	p.buf.WriteString(columns.Text(slices.Concat([][]string{head}, table[1:]), left))
 }
 
 // client writes the client health.

@@ -7,6 +7,7 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 )
@@ -15,7 +16,15 @@ import (
 type Style struct {
 	// Color allows ANSI colors.
 	Color bool
+	// Width is how many columns a line may have; 0 if the output has no width, as a file.
+	Width int
 }
+
+// pageWidth is the width of tables where the output has no width: they must be readable in a terminal that shows the file.
+const pageWidth = 80
+
+// TableWidth is how many columns the row of a table may have.
+func (s Style) TableWidth() int { return cmp.Or(s.Width, pageWidth) }
 
 // The colors, as ANSI parameters.
 const (

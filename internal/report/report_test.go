@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -141,6 +142,35 @@ func TestHealth(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, got)
 		}
 	}
+}
+
+// The percentiles of an open loop fit 80 columns, also in a file; a wide terminal has all of them.
+func TestPercentilesFitTheWidth(t *testing.T) {
+	l := openLevel()
+	l.Client.Requests = 100_000
+	for _, lat := range []*result.Latency{&l.Client.Due, &l.Client.Sent} {
+		lat.Percentiles = nil
+		for _, p := range []float64{1, 5, 10, 25, 50, 75, 90, 95, 99, 99.9, 99.99} {
+			lat.Percentiles = append(lat.Percentiles, result.Percentile{P: p, Ns: 1_234_567_000})
+		}
+	}
+	f := func(width, most int, want string) {
+		t.Helper()
+		lines := strings.Split(health(l, report.Style{Width: width}), "\n")
+		for _, line := range lines[:3] {
+			if n := utf8.RuneCountInString(line); n > most {
+				t.Errorf("%d columns instead of %d: %s", n, most, line)
+			}
+		}
+		if got := strings.Join(strings.Fields(lines[0])[2:], " "); got != want {
+			t.Errorf("in %d columns the percentiles are %s, want %s", width, got, want)
+		}
+	}
+	const narrow = "avg p50 p90 p95 p99 p99.9 max"
+	f(0, 80, narrow)
+	f(80, 80, narrow)
+	f(60, 60, "avg p50 p90 p99 max")
+	f(150, 150, "avg p1 p5 p10 p25 p50 p75 p90 p95 p99 p99.9 p99.99 max")
 }
 
 func TestColorOnlyWhenAsked(t *testing.T) {

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	xterm "golang.org/x/term"
+
+	"github.com/redline-bench/redline/internal/report/columns"
 )
 
 // interval is the shortest time between two drawings; a user does not see more.
@@ -173,7 +175,7 @@ func (l *Line) dimensions() (width, height int) {
 func (l *Line) back(width int) string {
 	up := -1
 	for _, row := range l.frame {
-		up += 1 + max(0, columns(row)-1)/width
+		up += 1 + max(0, columns.Width(row)-1)/width
 	}
 	if up <= 0 {
 		return "\r"

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -178,11 +177,6 @@ func (v *view) style(code int, text string) string {
 	}
 	return "\x1b[" + strconv.Itoa(code) + "m" + text + "\x1b[0m"
 }
-
-var escapes = regexp.MustCompile("\x1b\\[[0-9;]*m")
-
-// columns is the width of a row on the screen.
-func columns(row string) int { return utf8.RuneCountInString(escapes.ReplaceAllString(row, "")) }
 
 // course is how a value went, in equal distances of time. It keeps at most courseMost means: when it is full, two neighbors
 // become one, and each mean stands for twice as many values from then on.

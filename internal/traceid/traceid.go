@@ -8,12 +8,14 @@ package traceid
 import (
 	"encoding/hex"
 	"math"
+	"sync/atomic"
 )
 
 // Sampler chooses requests. A nil Sampler chooses none.
 type Sampler struct {
 	key   uint64
-	limit uint64 // hashes up to it are chosen
+	limit uint64       // hashes up to it are chosen
+	until atomic.Int64 // the last send time of requests that carry their names
 }
 
 // New makes a sampler of a share of the requests, from 0 to 1; nil for none. The key must differ from run to run.
@@ -22,9 +24,15 @@ func New(share float64, key uint64) *Sampler {
 	case !(share > 0):
 		return nil
 	case share >= 1:
-		return &Sampler{key: key, limit: math.MaxUint64}
+		return newSampler(key, math.MaxUint64)
 	}
-	return &Sampler{key: key, limit: uint64(share * math.MaxUint64)}
+	return newSampler(key, uint64(share*math.MaxUint64))
+}
+
+func newSampler(key, limit uint64) *Sampler {
+	s := &Sampler{key: key, limit: limit}
+	s.Until(Always)
+	return s
 }
 
 // Of returns a sampler of the same share for one of several loads that run beside each other: their slots have the same numbers.
@@ -36,7 +44,7 @@ func (s *Sampler) Of(name string) *Sampler {
 	for i := range len(name) {
 		key = mix(key ^ uint64(name[i]))
 	}
-	return &Sampler{key: key, limit: s.limit}
+	return newSampler(key, s.limit)
 }
 
 // ID names a span by W3C's rules: the trace and the span in it.
@@ -59,6 +67,28 @@ func (s *Sampler) Pick(slot uint32, sent int64) (ID, bool) {
 	put(id.Trace[8:], mix(h^0xa5a5a5a5a5a5a5a5))
 	put(id.Span[:], mix(h+1)|1) // a name of zeros alone is not valid
 	return id, true
+}
+
+// Always and Never are times for Until.
+const (
+	Always = math.MaxInt64
+	Never  = -1
+)
+
+// Until sets the last send time of requests that carry their names. A request of a warm-up or a cool-down carries none: it has no
+// span that the server's spans could be children of.
+func (s *Sampler) Until(last int64) {
+	if s != nil {
+		s.until.Store(last)
+	}
+}
+
+// Send is Pick for a request that is sent now: it reports whether the request carries its name.
+func (s *Sampler) Send(slot uint32, sent int64) (ID, bool) {
+	if s == nil || sent > s.until.Load() {
+		return ID{}, false
+	}
+	return s.Pick(slot, sent)
 }
 
 // mix is the finalizer of MurmurHash3: it spreads each bit over all.

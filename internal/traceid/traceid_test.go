@@ -61,3 +61,31 @@ func TestLoadsBesideEachOther(t *testing.T) {
 		t.Error("a share of 0 traces requests")
 	}
 }
+
+// A request that is sent after the last time carries no name, as in a warm-up. The span of a request is named by Pick alone.
+func TestUntil(t *testing.T) {
+	s := traceid.New(1, 7)
+	f := func(last, sent int64, want bool) {
+		t.Helper()
+		s.Until(last)
+		id, ok := s.Send(3, sent)
+		if picked, _ := s.Pick(3, sent); ok != want || ok && id != picked {
+			t.Errorf("until %d, sent at %d: %v, want %v", last, sent, ok, want)
+		}
+	}
+	if _, ok := s.Send(3, 5); !ok {
+		t.Error("a new sampler chooses no request")
+	}
+	if _, ok := s.Of("class").Send(3, 5); !ok {
+		t.Error("the sampler of a class chooses no request")
+	}
+	f(traceid.Never, 5, false)
+	f(5, 5, true)
+	f(5, 6, false)
+	f(traceid.Always, 6, true)
+	var none *traceid.Sampler
+	none.Until(traceid.Always)
+	if _, ok := none.Send(1, 1); ok {
+		t.Error("a request is traced")
+	}
+}

@@ -105,6 +105,7 @@ func (g *page) read() {
 		before, known := g.counters[key]
 		switch {
 		case g.from == 0:
+		case !known && countsBefore(s): // its first value is where it begins
 		case !known: // a series that appears during a level began at 0
 			g.grown[s] = s.Value
 		case s.Value < before: // as Prometheus: the counter began again at 0
@@ -179,6 +180,10 @@ func (g *page) counts(s *scrape.Sample) bool {
 	return false
 }
 
+// countsBefore reports whether a counter ran before the page had it. Those of DCGM are kept by the GPU or its driver, since it was
+// loaded; others belong to the process whose page it is.
+func countsBefore(s *scrape.Sample) bool { return strings.HasPrefix(s.Name, "DCGM_") }
+
 // tableCounters are the counters that the table names.
 var tableCounters = func() map[string]bool {
 	all := map[string]bool{}
@@ -236,13 +241,14 @@ func (g *page) addGroup(q *quantity, src *source, of string, samples []*scrape.S
 	if scale == 0 {
 		scale = 1
 	}
-	sum := 0.0
+	sum, known := 0.0, false
 	for _, s := range samples {
 		if src.form == gauge {
 			sum += s.Value
-		} else {
-			sum += g.grown[s]
+			continue
 		}
+		grown, ok := g.grown[s]
+		sum, known = sum+grown, known || ok
 	}
 	switch src.form {
 	case gauge:
@@ -251,7 +257,7 @@ func (g *page) addGroup(q *quantity, src *source, of string, samples []*scrape.S
 		}
 		g.axis.point(l, g.at, sum*scale)
 	case rate:
-		if g.from != 0 {
+		if known {
 			g.axis.spread(l, g.from, g.at, sum*scale, seconds(g.at-g.from))
 		}
 	case ratio:
@@ -287,12 +293,13 @@ func (g *page) addOthers(used map[string]bool) {
 		}
 		if !o.counter {
 			o.add(s.Value, 1, s.Value)
-		} else if d := seconds(g.at - g.from); g.from != 0 && d > 0 {
-			highest := g.grown[s] / d
+		} else if grown, ok := g.grown[s]; ok && g.at > g.from {
+			d := seconds(g.at - g.from)
+			highest := grown / d
 			if d < interval.Seconds()/2 { // too short for a rate
 				highest = o.max
 			}
-			o.add(g.grown[s], d, highest)
+			o.add(grown, d, highest)
 		}
 	}
 }

@@ -262,6 +262,29 @@ func TestEnergy(t *testing.T) {
 	}
 }
 
+// The energy counter of a GPU runs since its driver was loaded. If it appears in mid-run, its first value is no energy of the run;
+// a counter of the server's own process began at 0.
+func TestCountersThatAppear(t *testing.T) {
+	const other = "# TYPE made counter\nvllm:num_requests_waiting 1\n"
+	with := func(millijoules string) string {
+		return other + "# TYPE DCGM_FI_DEV_PCIE_REPLAY_COUNTER counter\nDCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION{gpu=\"0\"} " + millijoules + "\nDCGM_FI_DEV_PCIE_REPLAY_COUNTER{gpu=\"0\"} 1000\nmade 7\n"
+	}
+	all := levels(t, "", &result.Level{Client: result.Client{InferPerSec: 1}}, other, with("9000000000"), with("9000000000"), with("9000000001"))
+	for i, m := range all {
+		if m.PowerWatts > 1000 || i < 2 && m.PowerWatts != 0 || i == 2 && m.PowerWatts <= 0 {
+			t.Errorf("level %d: %v W", i, m.PowerWatts)
+		}
+		for _, o := range m.Others {
+			if grows := strings.HasPrefix(o.Name, "made") && i == 0; grows != (o.Avg > 0) {
+				t.Errorf("level %d: %s grew by %v/s", i, o.Name, o.Avg)
+			}
+		}
+	}
+	if s := find(t, all[1], "gpu_power"); !s.Known || s.Avg != 0 {
+		t.Errorf("a counter that stands still is %+v", s)
+	}
+}
+
 // An address that does not answer is an error before the load, without the secret in it.
 func TestUnreachable(t *testing.T) {
 	_, err := watch.Start(t.Context(), []string{"http://me:s3cret@127.0.0.1:1/metrics"}, "")

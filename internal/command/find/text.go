@@ -170,6 +170,10 @@ func (s *session) words(a *result.FindAnswer) []string {
 		}
 		add("  use a faster client, or one on another machine")
 	case find.Open:
+		if a.Bracket.Low == 0 && a.Bracket.Open {
+			add("No capacity yet: no load was seen to hold or to miss the objectives")
+			break
+		}
 		c := find.Capacity{Interval: a.Bracket}
 		add("No capacity yet: it lies %s", s.bracket(&c))
 	}

@@ -159,7 +159,7 @@ func (r *traffic) config(n int) load.Config {
 	return load.Config{
 		Service: r.svc, Endpoint: r.ep, Options: r.load, Count: r.tok.count(), UseServer: r.opts.serverCounts || r.tok == nil,
 		ChatTemplate: r.template, Open: func() (load.Source, error) { return r.source(n) },
-		RequestHeader: "X-Request-ID", SessionHeader: r.opts.session,
+		RequestHeader: "X-Request-ID", SessionHeader: r.opts.session, Tracing: r.tracing,
 	}
 }
 

@@ -84,7 +84,7 @@ func (r *run) show(out *load.Outcome, lv load.Level) {
 	if r.opts.verbose {
 		list = slices.Concat(list, out.Collector.Adjusted())
 	}
-	fmt.Fprint(r.Stdout, text.Metrics(list, r.opts.verbose, r.columns()))
+	fmt.Fprint(r.Stdout, text.Metrics(list, r.opts.verbose, r.Style().TableWidth()))
 	text.Counts(r.Stdout, out, r.Style().Color)
 	client := out.Level
 	client.Client.First = nil // the table has it
@@ -115,17 +115,9 @@ func (r *run) showFailures(out *load.Outcome) {
 // showVerdict prints the last words.
 func (r *run) showVerdict() {
 	if len(r.res.Levels) > 1 {
-		fmt.Fprint(r.Stdout, text.Levels(r.res.Levels, r.columns()))
+		fmt.Fprint(r.Stdout, text.Levels(r.res.Levels, r.Style().TableWidth()))
 	}
 	r.Shapes(r.res)
 	report.Fleet(r.Stdout, r.res.Fleet)
 	report.Verdict(r.Stdout, r.res, r.Style())
-}
-
-// columns is how wide tables may be: as wide as the terminal, or as they like where the output is none.
-func (r *run) columns() int {
-	if r.OutTerminal && r.Width != nil {
-		return r.Width()
-	}
-	return 0
 }

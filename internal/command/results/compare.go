@@ -102,6 +102,10 @@ func compareRuns(p *command.IO, before, after []string, o compare.Options) (*com
 func writeComparison(p *command.IO, rep *compare.Report, o *compareOptions) error {
 	var b bytes.Buffer
 	var err error
+	width := 0
+	if o.out == "" {
+		width = p.LineWidth()
+	}
 	switch o.format {
 	case "json":
 		e := json.NewEncoder(&b)
@@ -110,9 +114,9 @@ func writeComparison(p *command.IO, rep *compare.Report, o *compareOptions) erro
 	case "markdown":
 		err = rep.WriteMarkdown(&b)
 	case "html":
-		err = page.Write(&b, runs.ComparisonPage(rep))
+		err = page.Write(&b, runs.ComparisonPage(rep), p.Secrets)
 	default:
-		err = rep.WriteText(&b)
+		err = rep.WriteText(&b, width)
 	}
 	if err != nil {
 		return err
@@ -120,6 +124,10 @@ func writeComparison(p *command.IO, rep *compare.Report, o *compareOptions) erro
 	if o.out != "" {
 		return p.Files.WriteFile(o.out, b.Bytes())
 	}
-	_, err = p.Stdout.Write(b.Bytes())
+	out := p.Stdout
+	if o.format == "text" {
+		out = p.Folded()
+	}
+	_, err = out.Write(b.Bytes())
 	return err
 }

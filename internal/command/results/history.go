@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -13,6 +15,7 @@ import (
 	"github.com/redline-bench/redline/internal/command/runs"
 	"github.com/redline-bench/redline/internal/history"
 	"github.com/redline-bench/redline/internal/option"
+	"github.com/redline-bench/redline/internal/report/columns"
 	"github.com/redline-bench/redline/internal/unit"
 )
 
@@ -83,11 +86,19 @@ func doHistory(p *command.IO, store *history.Store, o *historyOptions) error {
 		_, err := fmt.Fprintln(p.Stdout, "no runs yet")
 		return err
 	}
-	t := tabwriter.NewWriter(p.Stdout, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(t, "run\twhen\tcommand\tmodel\tlevels\tbest\tp99 there\tverdict")
+	rows := [][]string{{"run", "when", "command", "model", "levels", "best", "p99 there", "verdict"}}
 	for _, e := range list {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%d\t%s/s\t%s ms\t%s\n", e.ID, e.Start.Local().Format(time.DateTime), e.Did(),
-			cleantext.Line(e.Model), e.Levels, unit.Digits(e.Best, 6), unit.Digits(e.P99Ms, 4), e.Verdict)
+		rows = append(rows, []string{
+			e.ID, e.Start.Local().Format(time.DateTime), e.Did(), cleantext.Line(e.Model), strconv.Itoa(e.Levels),
+			unit.Digits(e.Best, 6) + "/s", unit.Digits(e.P99Ms, 4) + " ms", string(e.Verdict),
+		})
+	}
+	if width := p.LineWidth(); width > 0 {
+		rows = columns.Fit(rows, []string{"when", "levels", "model", "command"}, width) // the name of a run has its time and model
+	}
+	t := tabwriter.NewWriter(p.Stdout, 0, 4, 2, ' ', 0)
+	for _, row := range rows {
+		fmt.Fprintln(t, strings.Join(row, "\t"))
 	}
 	return t.Flush()
 }

@@ -96,7 +96,7 @@ func (r *run) head() {
 func (r *run) checked() {
 	fmt.Fprintf(r.Stdout, "%s: %s, no faults\n", r.path, count(len(r.classes), "class", "classes"))
 	for _, m := range r.classes {
-		fmt.Fprintf(r.Stdout, "  %s: %s\n", m.Name, option.CommandLine("redline "+m.Command.Name, m.load.Options()))
+		fmt.Fprintf(r.Exact(), "  %s: %s\n", m.Name, option.CommandLine("redline "+m.Command.Name, m.load.Options()))
 	}
 }
 
@@ -131,7 +131,7 @@ func (r *run) table(res *result.Result) {
 	if len(res.Classes) > 1 {
 		add(res.Whole, scenario.Whole, "", res.Verdict.State)
 	}
-	report.Columns(r.Stdout, rows, 2, r.Style())
+	report.Columns(r.Stdout, rows, 2, []string{"sent/s", "p50"}, r.Style())
 }
 
 // span is a percentile for people; "–" if it has too few requests.

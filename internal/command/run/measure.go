@@ -103,7 +103,7 @@ func (r *run) dryRun() (int, error) {
 		if err != nil {
 			return 0, fmt.Errorf("class %s: %w", m.Name, err)
 		}
-		fmt.Fprintf(r.Stdout, "# class %s, the first request\n%s\n", m.Name, text)
+		fmt.Fprintf(r.Exact(), "# class %s, the first request\n%s\n", m.Name, text)
 	}
 	return command.ExitOK, nil
 }

@@ -57,10 +57,10 @@ func sideNames(sides []compare.Side) string {
 // WritePage writes a page to a file.
 func WritePage(files *pending.Output, path string, d page.Data) error {
 	var b bytes.Buffer
-	if err := page.Write(&b, d); err != nil {
+	if err := page.Write(&b, d, files.Secrets()); err != nil {
 		return err
 	}
-	return files.WriteFile(path, b.Bytes())
+	return files.WriteBinary(path, b.Bytes())
 }
 
 // Name is what a page calls a run.

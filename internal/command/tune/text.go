@@ -12,6 +12,7 @@ import (
 	"github.com/redline-bench/redline/internal/find"
 	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/report"
+	"github.com/redline-bench/redline/internal/report/columns"
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/term"
 	"github.com/redline-bench/redline/internal/tune"
@@ -141,14 +142,17 @@ func (s *session) table(t *result.Tune) {
 	for _, k := range s.space.knobs {
 		heads = append(heads, k.Name)
 	}
-	fmt.Fprintln(w, strings.Join(append(heads, "remark"), "\t"))
+	rows := [][]string{append(heads, "remark")}
 	hidden := 0
 	for i, c := range list {
 		if i >= mostRows && !c.Present {
 			hidden++
 			continue
 		}
-		fmt.Fprintln(w, strings.Join(s.cells(t, c), "\t"))
+		rows = append(rows, s.cells(t, c))
+	}
+	for _, row := range columns.Fit(rows, []string{"compute ms", "queue ms"}, s.Style().TableWidth()) {
+		fmt.Fprintln(w, strings.Join(row, "\t"))
 	}
 	_ = w.Flush() // standard output reports its own errors
 	if hidden > 0 {

@@ -237,7 +237,7 @@ func (r *run) byChunks(s *llm.Sample) {
 // count adds a sample where it belongs.
 func (r *run) count(a *ask, s *llm.Sample, rec *record.Record) {
 	o := &r.cfg.Options
-	if o.Cooldown > 0 && !a.phase.warm && a.phase.duration > 0 && s.Sent > a.phase.start+int64(a.phase.duration-o.Cooldown) {
+	if s.Sent > a.phase.counted {
 		s.Warmup = true
 	}
 	if r.cfg.Sample != nil {

@@ -73,6 +73,7 @@ func (r *run) conduct(ctx, hard context.Context, p *phase) error {
 	o := Order{Warmup: p.warm, Text: r.cfg.KeepText, Wire: r.cfg.KeepWire, Bodies: r.cfg.Bodies != nil}
 	if err := f.Begin(ctx, o, func(at int64) {
 		p.start, p.measured = at, at
+		p.counted = p.lastCounted(r.cfg.Options.Cooldown)
 		r.begin(p, at)
 	}); err != nil {
 		return err

@@ -23,6 +23,7 @@ import (
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/segment"
 	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/traceid"
 )
 
 // Source gives conversations, one after the other; false at the end.
@@ -65,6 +66,8 @@ type Config struct {
 	// First and Watch, when set, look at the measurement while it runs, and end it.
 	First measure.Look
 	Watch measure.Watch
+	// Tracing chooses the requests that carry the name of their span; those of warm-up and cool-down carry none. It may be nil.
+	Tracing *traceid.Sampler
 	// Tap is shown the record of every measured request; it may be nil.
 	Tap func(*record.Record) error
 }

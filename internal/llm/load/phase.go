@@ -10,6 +10,7 @@ import (
 	"github.com/redline-bench/redline/internal/pace"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/segment"
+	"github.com/redline-bench/redline/internal/traceid"
 	"github.com/redline-bench/redline/internal/vitals"
 )
 
@@ -28,6 +29,7 @@ type phase struct {
 	// started before it are startedBefore.
 	measured      int64
 	startedBefore int64
+	counted       int64           // the last send time of requests that count
 	stopped       <-chan struct{} // closed by cancel, or when the run is interrupted: nothing more is started
 	cancel        context.CancelFunc
 	supply        *supply
@@ -58,6 +60,17 @@ func newPhase(o *Options, lv Level, warm bool) *phase {
 		p.lv = lv
 	}
 	return p
+}
+
+// lastCounted is the last send time of requests that count: none of a warm-up do, nor those that are sent in the cool-down.
+func (p *phase) lastCounted(cooldown time.Duration) int64 {
+	switch {
+	case p.warm:
+		return traceid.Never
+	case cooldown > 0 && p.duration > 0:
+		return p.start + int64(p.duration-cooldown)
+	}
+	return traceid.Always
 }
 
 // spend takes one request from the limit.
@@ -155,6 +168,8 @@ func (r *run) phase(ctx, hard context.Context, p *phase) error {
 	p.before, p.stalled = vitals.Read(), r.eng.Stalled()
 	p.start = clock.Now()
 	p.measured = p.start
+	p.counted = p.lastCounted(r.cfg.Options.Cooldown)
+	r.cfg.Tracing.Until(p.counted)
 	r.eng.Sync(func() { r.begin(p, p.start) })
 	r.watch.reset(r.cfg.First)
 	stop, err := r.start(loading, p, atOnce)

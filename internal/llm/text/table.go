@@ -11,6 +11,7 @@ import (
 
 	"github.com/redline-bench/redline/internal/llm/metric"
 	"github.com/redline-bench/redline/internal/measure"
+	"github.com/redline-bench/redline/internal/report/columns"
 	"github.com/redline-bench/redline/internal/result"
 )
 
@@ -26,7 +27,8 @@ var columnsOf = []float64{50, 90, 95, 99, 99.9}
 // spare are columns in the order in which a narrow terminal omits them.
 var spare = []string{"p99.9", "p95", "std", "min", "p90", "max"}
 
-// Metrics prints distributions as rows, and totals under them. It omits columns of a table wider than width; 0 means any width.
+// Metrics prints distributions as rows, and totals under them. A table wider than width omits columns; a verbose one continues them
+// in another table.
 func Metrics(list []result.Metric, verbose bool, width int) string {
 	head := []string{"Metric", "avg", "min", "max"}
 	for _, p := range columnsOf {
@@ -45,18 +47,72 @@ func Metrics(list []result.Metric, verbose bool, width int) string {
 	}
 	var b strings.Builder
 	if len(rows) > 1 {
-		writeColumns(&b, fit(rows, spare, width))
-		if text := fmt.Sprint(rows); verbose && strings.Contains(text, "–") {
+		for i, part := range fit(rows, verbose, width) {
+			if i > 0 {
+				b.WriteByte('\n')
+			}
+			b.WriteString(columns.Text(part, 1))
+		}
+		if text := fmt.Sprint(rows); verbose && strings.Contains(text, columns.Unknown) {
 			fmt.Fprintf(&b, "  –: too few samples; p90 needs %d, p99 %d, p99.9 %d\n", result.Fewest(90), result.Fewest(99), result.Fewest(99.9))
 		}
 	}
-	if len(totals) > 0 {
-		writeColumns(&b, totals)
-	}
+	b.WriteString(totalsText(totals))
 	return b.String()
 }
 
-// totalRow returns the row of a total, with its unit.
+// fit returns the table as tables that fit width.
+func fit(rows [][]string, verbose bool, width int) [][][]string {
+	if columns.Fits(rows, width) {
+		return [][][]string{rows}
+	}
+	rows = breakNames(rows)
+	if verbose {
+		parts := columns.Split(rows, 1, width)
+		for i := range parts {
+			parts[i] = slices.DeleteFunc(parts[i], func(row []string) bool { return row[0] == interval && strings.Join(row[1:], "") == "" })
+		}
+		return parts
+	}
+	return [][][]string{columns.Fit(rows, spare, width)}
+}
+
+// longName is the length above which a narrow table has the unit of a metric in a line of its own.
+const longName = 34
+
+// breakNames moves the unit of metrics with long names into the next row.
+func breakNames(rows [][]string) [][]string {
+	var out [][]string
+	for _, row := range rows {
+		name, unit, ok := strings.Cut(row[0], " (")
+		if !ok || utf8.RuneCountInString(row[0]) <= longName {
+			out = append(out, row)
+			continue
+		}
+		below := make([]string, len(row))
+		below[0] = "  (" + unit
+		out = append(out, append([]string{name}, row[1:]...), below)
+	}
+	return out
+}
+
+// totalsText writes totals with their units: names and units to the left, numbers to the right.
+func totalsText(totals [][]string) string {
+	digits := 0
+	for _, row := range totals {
+		digits = max(digits, len(row[1]))
+	}
+	rows := make([][]string, len(totals))
+	for i, row := range totals {
+		rows[i] = []string{row[0], fmt.Sprintf("%*s %s", digits, row[1], row[2])}
+	}
+	if len(rows) == 0 {
+		return ""
+	}
+	return columns.Text(rows, 2)
+}
+
+// totalRow returns the row of a total: name, number and unit.
 func totalRow(m *result.Metric, intervals bool) []string {
 	text := number(m.Avg)
 	if m.Avg == math.Trunc(m.Avg) && (m.Unit == "requests" || m.Unit == "tokens" || m.Unit == "ns") {
@@ -66,7 +122,7 @@ func totalRow(m *result.Metric, intervals bool) []string {
 	if iv := m.Interval; iv != nil && intervals {
 		unit += " (" + rangeText(iv) + ")"
 	}
-	return []string{m.Name, text, "\x00" + unit}
+	return []string{m.Name, text, unit}
 }
 
 // allZero reports whether a metric is 0 for every request or in total.
@@ -95,10 +151,13 @@ func isPlain(m *result.Metric) bool {
 	return m.Tag == "inter_chunk_latency"
 }
 
+// interval is the name of a row with the confidence intervals of the metric above it.
+const interval = "  interval"
+
 // distRow is a metric as a row, and its intervals as another.
 func distRow(m *result.Metric, intervals bool) [][]string {
 	row := []string{m.Name + " (" + m.Unit + ")", number(m.Avg), number(m.Dist.Min), number(m.Dist.Max)}
-	ranges := []string{"  interval", "", "", ""}
+	ranges := []string{interval, "", "", ""}
 	if iv := m.Interval; iv != nil {
 		ranges[1] = rangeText(iv)
 	}
@@ -111,7 +170,7 @@ func distRow(m *result.Metric, intervals bool) [][]string {
 		ranges = append(ranges, text)
 	}
 	row = append(row, number(m.Dist.Std))
-	if m.Unit == "tokens" && !slices.ContainsFunc(row[1:], func(s string) bool { return s != "–" && !strings.HasSuffix(s, ".00") }) {
+	if m.Unit == "tokens" && !slices.ContainsFunc(row[1:], func(s string) bool { return s != columns.Unknown && !strings.HasSuffix(s, ".00") }) {
 		for i := range row[1:] {
 			row[i+1] = strings.TrimSuffix(row[i+1], ".00")
 		}
@@ -137,7 +196,7 @@ func percentile(d *result.Dist, p float64) string {
 	case i < 0:
 		return number(0)
 	case !result.Enough(p, d.Count):
-		return "–"
+		return columns.Unknown
 	}
 	if d.Percentiles[i].AtLeast {
 		return "≥ " + number(d.Percentiles[i].V)
@@ -189,7 +248,7 @@ func Levels(levels []result.Level, width int) string {
 	}
 	var b strings.Builder
 	fmt.Fprintln(&b, "\nAll levels, times in ms")
-	writeColumns(&b, fit(rows, []string{"goodput/s", "latency p50", "TTFT p50", "ITL avg", "errors %"}, width))
+	b.WriteString(columns.Text(columns.Fit(rows, []string{"goodput/s", "latency p50", "TTFT p50", "ITL avg", "errors %"}, width), 1))
 	return b.String()
 }
 
@@ -213,58 +272,4 @@ func number(v float64) string {
 		whole = whole[:i] + "," + whole[i:]
 	}
 	return sign + whole + "." + frac
-}
-
-// widths are those of the columns of a table.
-func widths(rows [][]string) []int {
-	width := make([]int, len(rows[0]))
-	for _, row := range rows {
-		for i, cell := range row {
-			width[i] = max(width[i], utf8.RuneCountInString(cell))
-		}
-	}
-	return width
-}
-
-// fit omits columns, by their head and in the order of spare, until the table fits width; 0 means any width.
-func fit(rows [][]string, spare []string, width int) [][]string {
-	for width > 0 {
-		total := 0
-		for _, w := range widths(rows) {
-			total += w + 2
-		}
-		at := -1
-		for len(spare) > 0 && at < 0 {
-			at = slices.Index(rows[0], spare[0])
-			spare = spare[1:]
-		}
-		if total <= width || at < 0 {
-			return rows
-		}
-		for i := range rows {
-			rows[i] = slices.Delete(slices.Clone(rows[i]), at, at+1)
-		}
-	}
-	return rows
-}
-
-// writeColumns writes a table: the first column left-aligned, numbers right-aligned. A cell that begins with a zero byte is text
-// and left-aligned.
-func writeColumns(b *strings.Builder, rows [][]string) {
-	width := widths(rows)
-	for _, row := range rows {
-		var line strings.Builder
-		for i, cell := range row {
-			pad := strings.Repeat(" ", width[i]-utf8.RuneCountInString(cell))
-			switch words, ok := strings.CutPrefix(cell, "\x00"); {
-			case i == 0:
-				line.WriteString("  " + cell + pad)
-			case ok:
-				line.WriteString(" " + words + pad)
-			default:
-				line.WriteString("  " + pad + cell)
-			}
-		}
-		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
-	}
 }

@@ -6,7 +6,6 @@
 package page
 
 import (
-	"bytes"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
@@ -15,6 +14,8 @@ import (
 	"html"
 	"io"
 	"strings"
+
+	"github.com/redline-bench/redline/internal/secret"
 )
 
 //go:embed assets/uPlot.iife.min.js
@@ -85,34 +86,44 @@ type Item struct {
 	Verdict    string  `json:"verdict"`
 }
 
-// Write writes the page.
-func Write(w io.Writer, d Data) error {
-	data, err := json.Marshal(d) // escapes <, > and &, so that no text can end the element
+// JSON encodes the data for the page, with secrets replaced in its texts. It escapes <, > and &, so that no text can end an element.
+func (d *Data) JSON(secrets *secret.Set) ([]byte, error) {
+	data, err := json.Marshal(d)
 	if err != nil {
-		return fmt.Errorf("encode the page: %w", err)
+		return nil, fmt.Errorf("encode the page: %w", err)
+	}
+	return secrets.RedactJSON(data), nil
+}
+
+// Write writes the page. It replaces secrets in the data alone, and w must not replace them again: a secret may be a word of the
+// page's own script or style, such as "function".
+func Write(w io.Writer, d Data, secrets *secret.Set) error {
+	data, err := d.JSON(secrets)
+	if err != nil {
+		return err
 	}
 	script := strings.Join([]string{plotScript, chartScript, listScript, findScript, tuneScript, waterfallScript, classScript, pageScript}, "\n")
 	policy := "default-src 'none'; img-src data:; style-src 'unsafe-inline'; connect-src 'self'; base-uri 'none'; form-action 'none'; script-src '" + hash(script) + "'"
-	var b bytes.Buffer
-	fmt.Fprintf(&b, `<!doctype html>
+	parts := []string{
+		`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="%s">
+<meta http-equiv="Content-Security-Policy" content="`, html.EscapeString(policy), `">
 <meta name="color-scheme" content="light dark">
-<title>%s</title>
-<style>%s
-%s</style>
+<title>`, html.EscapeString(secrets.Redact(d.Title)), `</title>
+<style>`, plotStyle, "\n", pageStyle, `</style>
 </head>
 <body>
 <main id="page"><noscript><p>This page draws its charts with a script, which is off in this browser.</p></noscript></main>
-<script type="application/json" id="data">%s</script>
-<script>%s</script>
+<script type="application/json" id="data">`, string(data), `</script>
+<script>`, script, `</script>
 </body>
 </html>
-`, html.EscapeString(policy), html.EscapeString(d.Title), plotStyle, pageStyle, data, script)
-	_, err = w.Write(b.Bytes())
+`,
+	}
+	_, err = io.WriteString(w, strings.Join(parts, ""))
 	return err
 }
 

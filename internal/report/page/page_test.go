@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"html"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +16,8 @@ import (
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/report/page"
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/secret"
+	"github.com/redline-bench/redline/internal/testkit/longrun"
 )
 
 // run is a result of n requests that took about a minute each ten thousand.
@@ -44,7 +49,7 @@ func run(n int) *result.Result {
 func write(t *testing.T, res *result.Result) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := page.Write(&b, page.Data{Title: "</title><b>x", Runs: []*page.View{page.NewView("run", res)}}); err != nil {
+	if err := page.Write(&b, page.Data{Title: "</title><b>x", Runs: []*page.View{page.NewView("run", res)}}, nil); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -52,18 +57,18 @@ func write(t *testing.T, res *result.Result) string {
 
 // Foreign text must not become markup, and the page must ask nobody for anything.
 func TestForeignTextStaysText(t *testing.T) {
-	html := write(t, run(5000))
+	text := write(t, run(5000))
 	for _, bad := range []string{"<img src=x", "</script><script>alert", "</title><b>"} {
-		if strings.Contains(html, bad) {
+		if strings.Contains(text, bad) {
 			t.Errorf("%q stands in the page as markup", bad)
 		}
 	}
 	for _, bad := range []string{"src=\"http", "href=\"http", "url(http", "@import", "fetch(\"http"} {
-		if strings.Contains(html, bad) {
+		if strings.Contains(text, bad) {
 			t.Errorf("the page refers to another place: %q", bad)
 		}
 	}
-	if !strings.Contains(html, "default-src &#39;none&#39;") && !strings.Contains(html, "default-src 'none'") {
+	if !strings.Contains(text, "default-src &#39;none&#39;") && !strings.Contains(text, "default-src 'none'") {
 		t.Error("the page has no content security policy")
 	}
 }
@@ -76,11 +81,95 @@ func TestSecretsStayOut(t *testing.T) {
 	}
 }
 
-// Ten million requests make a page of a few hundred kilobytes, in a moment.
+// fixed is a page without its title and its data, which are returned apart.
+func fixed(t *testing.T, text string) (rest, title, data string) {
+	t.Helper()
+	cut := func(from, to string) string {
+		before, after, ok := strings.Cut(text, from)
+		inside, after, ok2 := strings.Cut(after, to)
+		if !ok || !ok2 {
+			t.Fatalf("no %s in the page", from)
+		}
+		text = before + from + to + after
+		return inside
+	}
+	title = cut("<title>", "</title>")
+	data = cut(`<script type="application/json" id="data">`, "</script>")
+	return text, title, data
+}
+
+// A secret may be a word of the page's own script, style and markup. The page stays whole, and its data has no secret.
+func TestSecretsThatAreWordsOfThePage(t *testing.T) {
+	var plain bytes.Buffer
+	if err := page.Write(&plain, page.Data{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	want, _, _ := fixed(t, plain.String())
+	words := []string{
+		"function", "const", "return", "true", "null", "false", "undefined", "document", "Math", "length", "=> {", `"use strict"`,
+		"div", "html", "head", "body", "main", "meta", "title", "script", "style", "</script>", "</style>", "<!doctype html>", `id="data"`,
+		"color", "width", "display", "default-src", "charset",
+	}
+	for part := range slices.Chunk(words, 10) {
+		var secrets secret.Set
+		for _, w := range part {
+			secrets.Collect(secret.Header, "X-Api-Key: "+w)
+			if !strings.Contains(plain.String(), w) {
+				t.Errorf("the page has no %q", w)
+			}
+		}
+		res := run(100)
+		res.Label = "the label has " + strings.Join(part, " and ")
+		var b bytes.Buffer
+		if err := page.Write(&b, page.Data{Title: res.Label, Runs: []*page.View{page.NewView("run", res)}}, &secrets); err != nil {
+			t.Fatal(err)
+		}
+		got, title, data := fixed(t, b.String())
+		if got != want {
+			t.Errorf("the page is damaged by one of %q", part)
+		}
+		var shown struct {
+			Runs []struct{ Label string }
+		}
+		if err := json.Unmarshal([]byte(data), &shown); err != nil || len(shown.Runs) != 1 {
+			t.Fatalf("the data is damaged by one of %q: %v", part, err)
+		}
+		for _, w := range part {
+			if len(w) < 4 || w == "true" || w == "false" || w == "null" {
+				continue // replaced after its name alone
+			}
+			if text := " " + w + " "; strings.Contains(shown.Runs[0].Label+" ", text) || strings.Contains(html.UnescapeString(title)+" ", text) {
+				t.Errorf("the data has the secret %q", w)
+			}
+		}
+	}
+}
+
+// The page of a run has a bounded size and is made in bounded memory, whatever the number of requests.
 func TestSizeDoesNotGrowWithTheRun(t *testing.T) {
-	small, large := len(write(t, run(10_000))), len(write(t, run(2_000_000)))
-	if large > 3<<20 || large > small*4 {
-		t.Errorf("10 thousand requests make %d bytes, two million %d", small, large)
+	f := func(levels int, requests uint64) (size, allocated uint64) {
+		t.Helper()
+		res := longrun.Result(levels, requests)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		text := write(t, res)
+		runtime.ReadMemStats(&after)
+		size, allocated = uint64(len(text)), after.TotalAlloc-before.TotalAlloc
+		t.Logf("%d levels of %d requests: a page of %d bytes, made with %d bytes of memory", levels, requests, size, allocated)
+		return size, allocated
+	}
+	f(1, 1000) // the first page prepares the encoder
+	small, least := f(1, 1_000_000)
+	large, most := f(1, 10_000_000_000)
+	one, _ := f(1, 10_000_000)
+	if one > 600_000 {
+		t.Errorf("the page of ten million requests has %d bytes", one)
+	}
+	if large > small*5/4 || most > least*5/4 {
+		t.Errorf("a million requests make a page of %d bytes with %d bytes of memory, ten billion one of %d with %d", small, least, large, most)
+	}
+	if size, allocated := f(12, 10_000_000); size > one+11*360_000 || allocated > 20*size {
+		t.Errorf("twelve levels of ten million requests make a page of %d bytes with %d bytes of memory", size, allocated)
 	}
 }
 

@@ -376,11 +376,15 @@ func times(t *result.Timeline, scheduled bool) *Times {
 	if n := len(slices); n > 4 {
 		slices = slices[:n-1] // the level ended within the last slice, which would look like a drop
 	}
-	streamed, tokens := false, false
+	streamed, tokens, cells := false, false, 0
 	for i := range slices {
 		s := &slices[i]
+		cells += len(s.Heat)
 		streamed = streamed || s.FirstP50Ns > 0 && s.Events > s.Ended
 		tokens = tokens || s.Tokens > 0
+	}
+	if cells > 0 {
+		out.Heat = make([]uint64, 0, 3*cells)
 	}
 	edges := map[int64]uint64{}
 	for i := range slices {

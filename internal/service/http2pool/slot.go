@@ -82,7 +82,7 @@ func (s *Slot) Trace(stream *h2.Stream, c *service.Call) {
 	if s.t.cfg.Tracing == nil {
 		return
 	}
-	id, ok := s.t.cfg.Tracing.Pick(uint32(c.Slot), c.Rec.Sent)
+	id, ok := s.t.cfg.Tracing.Send(uint32(c.Slot), c.Rec.Sent)
 	if !ok {
 		stream.Also("", nil)
 		return

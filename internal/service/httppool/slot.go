@@ -103,7 +103,7 @@ func (s *slot) poke() {
 func (s *slot) write(conn *h1.Conn, c *service.Call) {
 	head, body, size := s.ex.Render(c)
 	c.Rec.Out = uint64(size)
-	if id, ok := s.t.tracing.Pick(uint32(c.Slot), c.Rec.Sent); ok {
+	if id, ok := s.t.tracing.Send(uint32(c.Slot), c.Rec.Sent); ok {
 		s.traced = appendTraced(s.traced[:0], head, id)
 		head = s.traced
 	}

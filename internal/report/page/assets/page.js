@@ -269,8 +269,7 @@
     if (held.length) out.push(el("p", { class: "note" }, "Held by the server: " + held.map((l) => l.name + ": " + l.hold).join("; ") + "."));
     if (run.levels.some((l) => l.from_send)) out.push(el("p", { class: "note" }, "Latency above counts from the schedule. From the send alone, which hides a client or a queue that is late:"), short("from_send"));
     if (run.levels.some((l) => l.first)) out.push(el("p", { class: "note" }, "Time to the first response:"), short("first"));
-    const failures = run.levels.flatMap((l) => (l.failures || []).map((f) => [l.name, f.class, num(f.count), { text: f.text, cls: "text" }]));
-    if (failures.length) out.push(el("h3", { class: "after" }, "Failures"), table([what, "kind", "count", "first text"], failures));
+    out.push(...failureTables(run, what));
     const flying = run.levels.filter((l) => l.unfinished);
     if (flying.length) out.push(el("details", {}, el("summary", {}, "In flight at the end, with unknown latency: " + num(flying.reduce((n, l) => n + l.unfinished, 0))),
       table([what, "requests", "oldest"], flying.map((l) => [l.name, num(l.unfinished), dur(l.oldest)]))));
@@ -278,6 +277,18 @@
     windows.append(table([what, "from", "to", "requests", "throughput /s", "avg", "p99", ""], run.levels.flatMap((l) => (l.windows || []).map((w) => [l.name, num(w.from) + " s", num(w.to) + " s", num(w.requests), rate(w.throughput), dur(w.avg), dur(w.p99), w.used ? "counts" : ""]))));
     out.push(windows);
     return el("section", {}, out);
+  }
+
+  // failureTables shows the most frequent failures; the others are in a table to open.
+  const mostFailures = 20;
+  function failureTables(run, what) {
+    const all = run.levels.flatMap((l) => (l.failures || []).map((f) => ({ count: f.count, row: [l.name, f.class, num(f.count), { text: f.text, cls: "text" }] })));
+    if (!all.length) return [];
+    const frequent = new Set([...all].sort((a, b) => b.count - a.count).slice(0, mostFailures)), head = [what, "kind", "count", "first text"];
+    const part = (shown) => table(head, all.filter((f) => frequent.has(f) === shown).map((f) => f.row));
+    const out = [el("h3", { class: "after" }, "Failures"), part(true)];
+    if (all.length > frequent.size) out.push(el("details", {}, el("summary", {}, num(all.length - frequent.size) + " rarer failures"), part(false)));
+    return out;
   }
 
   // The metrics of a language model that matter most; the others are in tables to open.
