@@ -49,6 +49,17 @@ type phase struct {
 	ended         int64
 }
 
+// lastCounted is the last send time of requests that count: none of a warm-up do, nor those that are sent in the cool-down.
+func (p *phase) lastCounted(cooldown time.Duration) int64 {
+	switch {
+	case p.warm:
+		return traceid.Never
+	case cooldown > 0 && p.duration > 0:
+		return p.start + int64(p.duration-cooldown)
+	}
+	return traceid.Always
+}
+
 // newPhase is the warm-up of a level, or its measured part.
 func newPhase(o *Options, lv Level, warm bool) *phase {
 	if !warm {
@@ -60,17 +71,6 @@ func newPhase(o *Options, lv Level, warm bool) *phase {
 		p.lv = lv
 	}
 	return p
-}
-
-// lastCounted is the last send time of requests that count: none of a warm-up do, nor those that are sent in the cool-down.
-func (p *phase) lastCounted(cooldown time.Duration) int64 {
-	switch {
-	case p.warm:
-		return traceid.Never
-	case cooldown > 0 && p.duration > 0:
-		return p.start + int64(p.duration-cooldown)
-	}
-	return traceid.Always
 }
 
 // spend takes one request from the limit.
