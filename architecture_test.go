@@ -48,14 +48,14 @@ var layers = []layer{
 	{
 		name: "callers", packages: []string{"internal/command/attach", "internal/command/calibrate", "internal/command/find", "internal/command/rerun", "internal/command/run", "internal/command/tune", "internal/command/worker"},
 		imports: []string{"table", "fleet", "commands", "edge", "dialect", "find", "report", "profile", "parts", "model", "base"},
-		why:     "calibrate, find and tune send the traffic of profile and of llm, worker and attach that of profile, rerun repeats their runs, run has them as traffic classes; no other command knows another",
+		why:     "calibrate, find and tune send the traffic of profile and of llm, worker that of both, attach that of profile, rerun repeats their runs, run has them as traffic classes; no other command knows another",
 	},
 	{
 		name: "table", packages: []string{"internal/kind"}, imports: []string{"kinds", "parts", "model", "base"},
 		why: "one row for each service kind: its constructor, traits and words; who asks for a trait imports the table, not a kind",
 	},
 	{
-		name: "edge", packages: []string{"internal/command", "internal/command/outcome", "internal/command/runs", "internal/command/target", "internal/command/class", "internal/command/coordinator"},
+		name: "edge", packages: []string{"internal/command", "internal/command/outcome", "internal/command/runs", "internal/command/search", "internal/command/target", "internal/command/class", "internal/command/coordinator"},
 		imports: []string{"table", "fleet", "dialect", "report", "questions", "kinds", "parts", "model", "base"},
 		why:     "what commands share of the process, of results and of servers; it knows no command",
 	},

@@ -121,11 +121,7 @@ func TestOutputsAgree(t *testing.T) {
 				defer func() { <-turn }()
 				server := fast
 				if k.own != "" {
-					s, err := binary.StartServer(t.TempDir(), bin, strings.Fields(k.own)...)
-					if err != nil {
-						t.Fatal(err)
-					}
-					t.Cleanup(s.Stop)
+					s := binary.Served(t, bin, strings.Fields(k.own)...)
 					server = s
 				}
 				words := strings.NewReplacer("$HTTP", server.HTTP, "$GRPC", server.GRPC, "$OPENAI", server.Ports["openai"], "$SLOW", slow.HTTP, "$FAIL", failing.HTTP, "$OTHER", other)

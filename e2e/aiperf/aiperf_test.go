@@ -158,10 +158,7 @@ func TestGenAIPerfReadsTheProfile(t *testing.T) {
 func TestARunOfTheProgram(t *testing.T) {
 	p := install(t, peers.AIPerf)
 	genai := install(t, peers.GenAIPerf)
-	bin, err := binary.Build(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	bin := binary.Built(t)
 	dir, tokenizer := filepath.Join(t.TempDir(), "run"), filepath.Join(t.TempDir(), "tokenizer")
 	writeTokenizer(t, tokenizer)
 	cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "redline"), "llm", "--embedded", "-m", "mock_llm", "--streaming", "--concurrency", "4",
@@ -215,10 +212,7 @@ func agree(t *testing.T, genai *program, dir, tokenizer string) {
 // A KServe model over gRPC: perf_analyzer's file has tensors by name.
 func TestGenAIPerfReadsAKServeProfile(t *testing.T) {
 	genai := install(t, peers.GenAIPerf)
-	bin, err := binary.Build(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	bin := binary.Built(t)
 	dir, tokenizer := filepath.Join(t.TempDir(), "run"), filepath.Join(t.TempDir(), "tokenizer")
 	writeTokenizer(t, tokenizer)
 	cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "redline"), "llm", "--embedded", "-i", "grpc", "-m", "ensemble", "--concurrency", "4",

@@ -25,6 +25,16 @@ func Build(dir string) (string, error) {
 	return dir, Compile(dir, nil)
 }
 
+// Built is the folder of Build for one test.
+func Built(t testing.TB) string {
+	t.Helper()
+	bin, err := Build(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bin
+}
+
 // Compile builds redline, and perf_analyzer as a link to it, in dir. changed has source files, by their paths from Root, and the text that
 // the compiler reads in their place. The flags are those of `make build`: what it has compiled is in the build cache.
 func Compile(dir string, changed map[string][]byte) error {

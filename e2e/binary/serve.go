@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"testing"
 	"time"
 )
 
@@ -61,6 +62,17 @@ func Serve(dir string, command ...string) (*Server, error) {
 // StartServer is Serve for the program of folder bin, with options of `redline serve`.
 func StartServer(dir, bin string, options ...string) (*Server, error) {
 	return Serve(dir, append([]string{filepath.Join(bin, "redline"), "serve"}, options...)...)
+}
+
+// Served is a server of StartServer that runs until the end of the test.
+func Served(t testing.TB, bin string, options ...string) *Server {
+	t.Helper()
+	s, err := StartServer(t.TempDir(), bin, options...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Stop)
+	return s
 }
 
 // Address is the server's address for a protocol, http or grpc.

@@ -20,16 +20,7 @@ import (
 // start runs a reference server of the built program until the test ends.
 func start(t *testing.T, options ...string) *binary.Server {
 	t.Helper()
-	bin, err := binary.Build(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := binary.StartServer(t.TempDir(), bin, options...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.Stop)
-	return s
+	return binary.Served(t, binary.Built(t), options...)
 }
 
 // python returns the module path that the scripts need, or ends the test.

@@ -46,10 +46,7 @@ type runner struct {
 
 func newRunner(t *testing.T, p *peers.Peers) *runner {
 	t.Helper()
-	bin, err := binary.Build(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	bin := binary.Built(t)
 	keeper := peers.Keep(t, func() (*peers.Triton, error) { return p.StartTriton(t.Context(), t.TempDir()) })
 	cache, err := peers.CacheDir()
 	if err != nil {

@@ -8,7 +8,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"flag"
 	"io"
 	"os"
 	"os/exec"
@@ -16,16 +15,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v3"
 
 	"github.com/redline-bench/redline/e2e/binary"
 	"github.com/redline-bench/redline/e2e/peers"
 	"github.com/redline-bench/redline/internal/testkit"
+	"github.com/redline-bench/redline/internal/testkit/generated"
 	"github.com/redline-bench/redline/internal/testkit/outcome"
 )
-
-var update = flag.Bool("update", false, "write the manifests of deploy/kubernetes")
 
 // versions are the oldest and the newest version of Kubernetes that is checked.
 var versions = []string{"1.29.0", "1.37.0"}
@@ -122,21 +119,8 @@ func TestManifests(t *testing.T) {
 	t.Parallel()
 	for name, want := range rendered(t, "-f", example("profile")) {
 		want = "# Made of the Helm chart by go test ./e2e/deploy -update; see docs/fleet-kubernetes.md\n" + want
-		path := folder("kubernetes", name)
-		if *update {
-			if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		got, err := os.ReadFile(path)
-		if err != nil {
-			t.Error(err)
-			continue
-		}
-		if diff := cmp.Diff(want, string(got)); diff != "" {
-			t.Errorf("%s differs from the chart; run go test ./e2e/deploy -update: %s", path, diff)
-		}
-		restricted(t, name, string(got))
+		generated.File(t, folder("kubernetes", name), want, "go test ./e2e/deploy -update")
+		restricted(t, name, want)
 	}
 	accepted(t, folder("kubernetes"))
 }

@@ -4,8 +4,6 @@ package dynamicgrpc_test
 
 import (
 	"bufio"
-	"bytes"
-	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -32,10 +30,7 @@ func newRig(t *testing.T) *rig {
 	if err != nil {
 		outcome.NotTested(t, "a Python gRPC service", err, "python3 with venv")
 	}
-	bin, err := binary.Build(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	bin := binary.Built(t)
 	r := &rig{t: t, bin: bin, dir: t.TempDir(), venv: venv}
 	for _, name := range []string{"simple.proto", "server.py", "example.py"} {
 		text, err := os.ReadFile(filepath.Join("testdata", name))
@@ -124,12 +119,7 @@ func (r *rig) run(program, args string) (stdout, stderr string, rc int) {
 	cmd := exec.CommandContext(r.t.Context(), filepath.Join(r.bin, program), strings.Fields(args)...)
 	cmd.Dir = r.dir
 	cmd.Env = append(os.Environ(), r.env()...)
-	var out, errs bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &errs
-	if err := cmd.Run(); err != nil && !errors.As(err, new(*exec.ExitError)) {
-		r.t.Fatal(err)
-	}
-	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
+	return binary.Output(r.t, cmd)
 }
 
 // env lets python3 be the one that has gRPC's tools.

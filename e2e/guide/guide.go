@@ -3,8 +3,6 @@
 package guide
 
 import (
-	"bytes"
-	"errors"
 	"os"
 	"os/exec"
 	"regexp"
@@ -12,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/redline-bench/redline/e2e/binary"
 	"github.com/redline-bench/redline/e2e/peers"
 	"github.com/redline-bench/redline/internal/testkit/outcome"
 )
@@ -85,14 +84,9 @@ func Check(t *testing.T, c *Command) {
 
 func (c *Command) run(t *testing.T, args []string) (stdout, stderr string, code int) {
 	t.Helper()
-	var out, errs bytes.Buffer
 	cmd := exec.CommandContext(t.Context(), c.Program, args...)
-	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = c.Dir, append(os.Environ(), c.Env...), &out, &errs
-	var exit *exec.ExitError
-	if err := cmd.Run(); err != nil && !errors.As(err, &exit) {
-		t.Fatal(err)
-	}
-	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
+	cmd.Dir, cmd.Env = c.Dir, append(os.Environ(), c.Env...)
+	return binary.Output(t, cmd)
 }
 
 // number is one that stands for itself: p50 is a name.

@@ -40,10 +40,7 @@ func install(t *testing.T, name, list string) *program {
 	if err != nil {
 		outcome.NotTested(t, "Redline as the perf_analyzer of "+name, err, "python3 with venv")
 	}
-	bin, err := binary.Build(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	bin := binary.Built(t)
 	search := bin + ":" + filepath.Join(dir, "bin") + ":" + os.Getenv("PATH")
 	return &program{
 		path:   filepath.Join(dir, "bin", name),

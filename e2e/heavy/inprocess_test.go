@@ -14,11 +14,7 @@ import (
 // inProcess builds the program and makes a launcher of redline-native; see native.Launcher.
 func inProcess(t *testing.T, peer *peers.Peers) (launcher, home string) {
 	t.Helper()
-	bin, err := binary.Build(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return native.Launcher(t, peer, bin)
+	return native.Launcher(t, peer, binary.Built(t))
 }
 
 // GenAI-Perf has perf_analyzer run an engine of TensorRT-LLM in its own process.

@@ -48,10 +48,7 @@ func genAIPerf(t *testing.T) (*program, string, servers) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bin, err := binary.Build(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	bin := binary.Built(t)
 	ref, err := binary.StartServer(dir, bin, "--openai-port", fmt.Sprint(free[0]))
 	if err != nil {
 		t.Fatal(err)

@@ -3,8 +3,6 @@
 package llm_test
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -49,13 +47,8 @@ func (r *rig) redline(t *testing.T, args ...string) ended {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "redline"), args...)
 	cmd.Dir = r.dir
-	var out, log bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &log
-	var exit *exec.ExitError
-	if err := cmd.Run(); err != nil && !errors.As(err, &exit) {
-		t.Fatal(err)
-	}
-	e := ended{out: out.String(), err: log.String(), code: cmd.ProcessState.ExitCode()}
+	var e ended
+	e.out, e.err, e.code = binary.Output(t, cmd)
 	if u, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
 		e.rss = u.Maxrss << 10
 	}

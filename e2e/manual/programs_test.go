@@ -229,6 +229,8 @@ func run(cmd *exec.Cmd, command string) int {
 		case <-tick.C:
 			if serving := out.String(); command == "serve" && strings.Contains(serving, "ready {") || command == "dash" && strings.Contains(serving, "http://") {
 				cmd.Process.Signal(syscall.SIGINT)
+				tick.Stop() // a second signal would end a program that has just restored the default of signals
+				interrupt = nil
 			}
 		}
 	}

@@ -31,10 +31,7 @@ type front struct {
 // newFront builds the program, and makes a folder with a certificate for localhost.
 func newFront(t *testing.T) *front {
 	t.Helper()
-	bin, err := binary.Build(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	bin := binary.Built(t)
 	ports, err := peers.FreePorts(2)
 	if err != nil {
 		t.Fatal(err)

@@ -27,12 +27,9 @@ type rig struct {
 
 func start(t *testing.T) *rig {
 	t.Helper()
-	bin, err := binary.Build(t.TempDir())
+	r := &rig{bin: binary.Built(t), dir: t.TempDir()}
+	_, err := peers.InstallLlama(t.Context())
 	if err != nil {
-		t.Fatal(err)
-	}
-	r := &rig{bin: bin, dir: t.TempDir()}
-	if _, err := peers.InstallLlama(t.Context()); err != nil {
 		outcome.NotTested(t, "llama.cpp's server", err, "python3 with venv")
 	}
 	if r.server, err = peers.StartLlama(t.Context(), r.dir, 4, 512); err != nil {

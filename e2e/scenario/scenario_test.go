@@ -37,11 +37,7 @@ type server struct {
 func serve(t *testing.T) *server {
 	t.Helper()
 	log := filepath.Join(t.TempDir(), "log.jsonl")
-	s, err := binary.StartServer(t.TempDir(), bin, "--request-log", log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.Stop)
+	s := binary.Served(t, bin, "--request-log", log)
 	return &server{Server: s, log: calibrate.Log{Path: log}, seen: map[string][]int64{}}
 }
 

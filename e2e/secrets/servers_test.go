@@ -73,11 +73,7 @@ func start(t *testing.T) *servers {
 		}
 	})
 	t.Cleanup(func() { close(release) })
-	k, err := binary.StartServer(t.TempDir(), bin)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(k.Stop)
+	k := binary.Served(t, bin)
 	s.kserve, s.grpc = k.HTTP, k.GRPC
 	return s
 }

@@ -37,10 +37,7 @@ func both(t *testing.T) *two {
 	if err != nil {
 		outcome.NotTested(t, "answers to wrong requests beside a real Triton", err, "python3 with pip")
 	}
-	bin, err := binary.Build(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	bin := binary.Built(t)
 	var s two
 	var failed error
 	var wait sync.WaitGroup

@@ -5,13 +5,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/redline-bench/redline/e2e/binary"
 	"github.com/redline-bench/redline/internal/testkit/sums"
 )
 
 // Against a server that is wrong on purpose the program ends with 1, names the fault, and prints a command that sends
 // the sequence again: that finds a lasting fault once more, and nothing on a server that is right.
 func TestWrongServers(t *testing.T) {
-	bin := build(t)
+	bin := binary.Built(t)
 	// Only faults of time have a limit of time, and a server that is right has none.
 	const limit, none = "--timeout 200ms", "--timeout 0"
 	f := func(name string, faults sums.Faults, lasting bool, want, extra string) {

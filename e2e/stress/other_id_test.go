@@ -17,12 +17,8 @@ import (
 
 // Over HTTP, one response that carries the id of another request is found and named, whatever its sum is.
 func TestAnAnswerWithAnotherIDOverHTTP(t *testing.T) {
-	bin := build(t)
-	server, err := binary.StartServer(t.TempDir(), bin)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(server.Stop)
+	bin := binary.Built(t)
+	server := binary.Served(t, bin)
 	id := regexp.MustCompile(`"id":"\d+"`)
 	var answers atomic.Int64
 	proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: server.HTTP})

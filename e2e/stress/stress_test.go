@@ -19,16 +19,6 @@ import (
 
 var right = []string{`^Wrong answers +0$`, `^Timeouts +0$`, `^Passed: `}
 
-// build returns the folder of the program.
-func build(t *testing.T) string {
-	t.Helper()
-	bin, err := binary.Build(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return bin
-}
-
 // run starts the program and returns what it printed and its exit code.
 func run(t *testing.T, bin, line string) (text string, code int) {
 	t.Helper()
@@ -64,17 +54,13 @@ func check(t *testing.T, text string, got, code int, wants []string) {
 // Patterns of all threads on a model that has a slot for each sequence and keeps idle ones: no sequence waits until
 // another was forgotten, and none is forgotten because the machine is busy.
 func TestReferenceServer(t *testing.T) {
-	bin, flat, models := build(t), t.TempDir(), t.TempDir()
+	bin, flat, models := binary.Built(t), t.TempDir(), t.TempDir()
 	widen(t, flat, "stress_direct", "wide", "max_batch_size: 4", "max_batch_size: 96",
 		`backend: "python"`, `backend: "accumulate"`, `default_model_filename: "accumulate.py"`, "")
 	if err := peers.Repository(flat, models); err != nil {
 		t.Fatal(err)
 	}
-	server, err := binary.StartServer(t.TempDir(), bin, "--model-repository", models)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(server.Stop)
+	server := binary.Served(t, bin, "--model-repository", models)
 	addresses := strings.NewReplacer("{http}", server.HTTP, "{grpc}", server.GRPC)
 	try := func(name, line string, wants ...string) {
 		t.Run(name, func(t *testing.T) {
@@ -99,14 +85,10 @@ func TestReferenceServer(t *testing.T) {
 
 // An https:// address is asked over TLS, with the certificates that the machine trusts.
 func TestHTTPS(t *testing.T) {
-	bin, authority := build(t), certs.Authority{Dir: t.TempDir()}
+	bin, authority := binary.Built(t), certs.Authority{Dir: t.TempDir()}
 	trusted, _ := authority.Issue(t, "authority")
 	cert, key := authority.Issue(t, "server")
-	server, err := binary.StartServer(t.TempDir(), bin, "--tls-cert", cert, "--tls-key", key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(server.Stop)
+	server := binary.Served(t, bin, "--tls-cert", cert, "--tls-key", key)
 	t.Setenv("SSL_CERT_FILE", trusted)
 	expect(t, bin, 0, "stress sequence -t 1 -i 2 --weights valid=1 --rare 0 --timeout 60s --protocol http -u https://"+server.HTTP+"/", right...)
 }
@@ -150,7 +132,7 @@ func TestRealTriton(t *testing.T) {
 	if err != nil {
 		outcome.NotTested(t, "stress and simple against the real Triton", err, "python3 with pip")
 	}
-	bin, flat := build(t), t.TempDir()
+	bin, flat := binary.Built(t), t.TempDir()
 	for _, name := range []string{
 		"stress_direct.pbtxt", "stress_oldest.pbtxt", "identity_fp32.pbtxt", "identity_nobatch.pbtxt", "simple.pbtxt",
 		"accumulate.py", "accumulate_named.py", "identity.py", "add_sub.py",

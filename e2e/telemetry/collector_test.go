@@ -2,8 +2,10 @@ package telemetry
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"net"
@@ -17,6 +19,7 @@ import (
 	metricservice "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
 	traceservice "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	metrics "go.opentelemetry.io/proto/otlp/metrics/v1"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/encoding/protojson"
 
 	"github.com/redline-bench/redline/e2e/peers"
@@ -103,6 +106,31 @@ func (c *collector) got(t *testing.T, run string) (last map[string]*metrics.Metr
 	}
 }
 
+// allSpans reads the spans of clients and servers.
+func (c *collector) allSpans(t *testing.T) []*tracepb.Span {
+	t.Helper()
+	text, err := os.ReadFile(c.file)
+	if err != nil && !errors.Is(err, os.ErrNotExist) { // it appears with the first message
+		t.Fatal(err)
+	}
+	var all []*tracepb.Span
+	for line := range bytes.Lines(text) {
+		if !bytes.Contains(line, []byte(`"resourceSpans"`)) {
+			continue
+		}
+		m := &traceservice.ExportTraceServiceRequest{}
+		if err := protojson.Unmarshal(hexIDs(line), m); err != nil {
+			t.Fatal(err)
+		}
+		for _, rs := range m.ResourceSpans {
+			for _, ss := range rs.ScopeSpans {
+				all = append(all, ss.Spans...)
+			}
+		}
+	}
+	return all
+}
+
 // hexIDs turns the ids of OTLP's JSON, which are hexadecimal, into those of protobuf's JSON, which are base64.
 func hexIDs(line []byte) []byte {
 	var doc any
@@ -176,6 +204,20 @@ func TestRealCollectorAgrees(t *testing.T) {
 			}
 			if len(seen) == 0 || len(seen) != len(spans) {
 				t.Errorf("the server saw %d traces, the collector has %d", len(seen), len(spans))
+			}
+		})
+	}
+}
+
+// The spans of client and reference server are trees in the output of a real collector, whichever way they came to it.
+func TestRealCollectorJoinsSpans(t *testing.T) {
+	c := startCollector(t)
+	for name, endpoint := range map[string]string{"grpc": "grpc://" + c.grpc, "http": "http://" + c.http} {
+		t.Run(name, func(t *testing.T) {
+			before := len(c.allSpans(t))
+			want := sendTraced(t, endpoint, 200)
+			if n := checkTrees(t, c.allSpans(t)[before:], serverDelay); n != want {
+				t.Errorf("the collector has %d spans of clients, want %d", n, want)
 			}
 		})
 	}

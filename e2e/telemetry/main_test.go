@@ -23,12 +23,7 @@ func TestMain(m *testing.M) { binary.Test(m, &bin) }
 func serve(t *testing.T) (s *binary.Server, log string) {
 	t.Helper()
 	log = filepath.Join(t.TempDir(), "requests.jsonl")
-	s, err := binary.StartServer(t.TempDir(), bin, "--request-log", log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.Stop)
-	return s, log
+	return binary.Served(t, bin, "--request-log", log), log
 }
 
 // run runs the program and returns its result and what it wrote to stderr.

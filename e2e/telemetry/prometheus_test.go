@@ -141,11 +141,7 @@ func TestDashboardHasData(t *testing.T) {
 			"DCGM_FI_DEV_GPU_UTIL{gpu=\"0\"} 70\nDCGM_FI_DEV_FB_USED{gpu=\"0\"} 1000\nDCGM_FI_DEV_POWER_USAGE{gpu=\"0\"} 300\n", n, n, 10*n)
 	}))
 	defer others.Close()
-	s, err := binary.StartServer(t.TempDir(), bin, "--simulate-gpus", "1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.Stop)
+	s := binary.Served(t, bin, "--simulate-gpus", "1")
 	free, err := peers.FreePorts(2)
 	if err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 
 	metricservice "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
 	traceservice "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 )
@@ -17,7 +18,8 @@ import (
 // receiver is a small collector over HTTP.
 type receiver struct {
 	mu    sync.Mutex
-	spans map[string][]string // the names of each span's events, by its traceparent
+	spans map[string][]string // the names of the events of each span of a client, by its traceparent
+	all   []*tracepb.Span
 	// children are the spans that hang under another one, by the traceparent of the upper one.
 	children map[string]int
 	// metrics are the last counts of requests by attribute and its value.
@@ -78,10 +80,11 @@ func (r *receiver) take(m *traceservice.ExportTraceServiceRequest) {
 	for _, rs := range m.ResourceSpans {
 		for _, ss := range rs.ScopeSpans {
 			for _, s := range ss.Spans {
+				r.all = append(r.all, s)
 				if len(s.ParentSpanId) > 0 {
 					r.children["00-"+hex.EncodeToString(s.TraceId)+"-"+hex.EncodeToString(s.ParentSpanId)+"-01"]++
 				}
-				if ss.GetScope().GetName() != "github.com/redline-bench/redline" { // a span of the server
+				if s.Kind != tracepb.Span_SPAN_KIND_CLIENT {
 					continue
 				}
 				var events []string

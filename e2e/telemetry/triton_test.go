@@ -40,11 +40,7 @@ func checkTraces(t *testing.T, res *result.Result, matched int) {
 // The trace file of the reference server joins the client's requests over HTTP and gRPC, and the page has both.
 func TestTraceFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "trace.json")
-	s, err := binary.StartServer(t.TempDir(), bin, "--trace-config", "triton,file="+file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.Stop)
+	s := binary.Served(t, bin, "--trace-config", "triton,file="+file)
 	page := filepath.Join(t.TempDir(), "page.html")
 	for _, where := range [][]string{{"-u", s.HTTP}, {"-u", s.GRPC, "-i", "grpc"}} {
 		res, stderr := run(t, append([]string{

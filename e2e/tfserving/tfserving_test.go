@@ -5,8 +5,6 @@ package tfserving_test
 
 import (
 	"bufio"
-	"bytes"
-	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,18 +18,9 @@ import (
 	"github.com/redline-bench/redline/internal/testkit/outcome"
 )
 
-func build(t *testing.T) string {
-	t.Helper()
-	bin, err := binary.Build(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return bin
-}
-
 // The command of perf_analyzer's guide. The report is that of the current version, the guide's is older.
 func TestGuide(t *testing.T) {
-	bin := build(t)
+	bin := binary.Built(t)
 	addr, _ := start(t)
 	guide.Check(t, &guide.Command{
 		Program: filepath.Join(bin, "perf_analyzer"), Dir: t.TempDir(),
@@ -47,13 +36,13 @@ func TestGuide(t *testing.T) {
 
 func TestServerDies(t *testing.T) {
 	death.Check(t, &death.Case{
-		Bin: build(t), Dir: t.TempDir(), Start: start,
+		Bin: binary.Built(t), Dir: t.TempDir(), Start: start,
 		Args: []string{"-m", "resnet50", "--service-kind", "tfserving", "-i", "grpc", "-b", "1"}, Says: "",
 	})
 }
 
 func TestServingProtocol(t *testing.T) {
-	bin := build(t)
+	bin := binary.Built(t)
 	addr, _ := start(t)
 	dir := t.TempDir()
 	run := func(args string) (stdout, stderr string, rc int) {
@@ -61,12 +50,7 @@ func TestServingProtocol(t *testing.T) {
 		all := append([]string{"--service-kind", "tfserving", "-i", "grpc", "-u", addr, "--request-count", "40"}, strings.Fields(args)...)
 		cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "perf_analyzer"), all...)
 		cmd.Dir = dir
-		var out, errs bytes.Buffer
-		cmd.Stdout, cmd.Stderr = &out, &errs
-		if err := cmd.Run(); err != nil && !errors.As(err, new(*exec.ExitError)) {
-			t.Fatal(err)
-		}
-		return out.String(), errs.String(), cmd.ProcessState.ExitCode()
+		return binary.Output(t, cmd)
 	}
 	good := func(args string, want ...string) {
 		t.Helper()

@@ -65,10 +65,7 @@ func (s *counting) counted(t *testing.T, n int) map[string]int {
 // prompts have the length that was requested.
 func TestInputTokensAreTheServers(t *testing.T) {
 	o := install(t)
-	bin, err := binary.Build(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	bin := binary.Built(t)
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"single.jsonl": `{"text":"Hi"}` + "\n" + `{"text":"  two\n\nlines, naïve 日本語 👍🏽 12345  "}` + "\n" + `{"text":"func main() { fmt.Println(\"<s> it's\") }\n"}`,

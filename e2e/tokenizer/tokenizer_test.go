@@ -101,10 +101,7 @@ func read[T any](t *testing.T, text []byte) []T {
 
 func TestCommand(t *testing.T) {
 	o := install(t)
-	bin, err := binary.Build(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	bin := binary.Built(t)
 	run := func(in string, args ...string) (out, message string, code int) {
 		cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "redline"), append([]string{"tokenize", "--tokenizer", o.Model("llama3")}, args...)...)
 		var stdout, stderr bytes.Buffer

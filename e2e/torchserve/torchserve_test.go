@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"os"
 	"os/exec"
@@ -37,11 +36,7 @@ def handle(data, context):
 // prepare finds the program, and makes a folder with the input of the guide.
 func prepare(t *testing.T) (bin, dir string) {
 	t.Helper()
-	bin, err := binary.Build(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir = t.TempDir()
+	bin, dir = binary.Built(t), t.TempDir()
 	write(t, filepath.Join(dir, "kitten_small.jpg"), strings.Repeat("x", 20_000))
 	write(t, filepath.Join(dir, "data.json"), `{"data":[{"TORCHSERVE_INPUT":["kitten_small.jpg"]}]}`)
 	return bin, dir
@@ -80,14 +75,7 @@ func TestRealTorchServe(t *testing.T) {
 		cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "perf_analyzer"),
 			append([]string{"-m", "resnet50", "--service-kind", "torchserve", "-i", "http", "-u", addr, "--input-data", "data.json"}, args...)...)
 		cmd.Dir = dir
-		var out, errs bytes.Buffer
-		cmd.Stdout, cmd.Stderr = &out, &errs
-		err := cmd.Run()
-		var exit *exec.ExitError
-		if err != nil && !errors.As(err, &exit) {
-			t.Fatal(err)
-		}
-		return out.String(), errs.String(), cmd.ProcessState.ExitCode()
+		return binary.Output(t, cmd)
 	}
 	t.Run("concurrency", func(t *testing.T) {
 		out, errs, rc := run("-b", "1", "--request-count", "60", "--concurrency-range", "4", "-f", "report.csv", "--profile-export-file", "export.json")

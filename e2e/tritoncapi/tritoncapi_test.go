@@ -35,10 +35,7 @@ func newRig(t *testing.T) *rig {
 	if err != nil {
 		outcome.NotTested(t, "Triton in process", err, "python3 with pip")
 	}
-	bin, err := binary.Build(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	bin := binary.Built(t)
 	r := &rig{models: filepath.Join(t.TempDir(), "models")}
 	r.launcher, r.home = native.Launcher(t, peer, bin)
 	all := t.TempDir()

@@ -101,12 +101,7 @@ func ask(t *testing.T, method, url, body string) string {
 
 func start(t *testing.T, options ...string) *binary.Server {
 	t.Helper()
-	s, err := binary.StartServer(t.TempDir(), bin, append([]string{"--model-control-mode", "explicit"}, options...)...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.Stop)
-	return s
+	return binary.Served(t, bin, append([]string{"--model-control-mode", "explicit"}, options...)...)
 }
 
 // eventually waits for something that must come.

@@ -3,35 +3,17 @@
 package cli
 
 import (
-	"flag"
-	"os"
 	"regexp"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/redline-bench/redline/internal/option"
+	"github.com/redline-bench/redline/internal/testkit/generated"
 )
-
-var update = flag.Bool("update", false, "write docs/flags.md instead of comparing it")
 
 // TestReference holds docs/flags.md to the option tables of all commands.
 func TestReference(t *testing.T) {
-	const path = "../../docs/flags.md"
-	want := option.Markdown(described())
-	if *update {
-		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(want, string(got)); d != "" {
-		t.Errorf("docs/flags.md is stale, run make generate: %s", d)
-	}
+	generated.File(t, "../../docs/flags.md", option.Markdown(described()), "make generate")
 }
 
 // TestRows holds the option tables of all commands to their rules.

@@ -5,7 +5,10 @@
 // Unix time, for exports only.
 package clock
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // epoch is fixed when the program starts and never changes; it anchors both scales.
 var epoch = time.Now()
@@ -21,4 +24,18 @@ func Wall(t int64) int64 { return epoch.UnixNano() + t }
 func Both() (now, wall int64) {
 	t := time.Now()
 	return int64(t.Sub(epoch)), t.UnixNano()
+}
+
+// Every calls do at each interval until ctx ends.
+func Every(ctx context.Context, interval time.Duration, do func()) {
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			do()
+		}
+	}
 }

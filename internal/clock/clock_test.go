@@ -46,3 +46,16 @@ func TestWallAndMonotonicAgree(t *testing.T) {
 		t.Errorf("the two clocks are %s apart", d)
 	}
 }
+
+func TestEveryEndsWithItsContext(t *testing.T) {
+	testkit.Simulate(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 3500*time.Millisecond)
+		defer cancel()
+		var at []time.Duration
+		began := time.Now()
+		clock.Every(ctx, time.Second, func() { at = append(at, time.Since(began)) })
+		if len(at) != 3 || at[0] != time.Second || at[2] != 3*time.Second {
+			t.Error(at)
+		}
+	})
+}

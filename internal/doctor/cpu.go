@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/redline-bench/redline/internal/unit"
 )
 
 // cpuQuota checks whether the cgroup of the process limits its CPU time. A group that has used up its quota does not run until the
@@ -25,11 +27,11 @@ func cpuQuota(root fs.FS, cpus int) Check {
 		}
 	}
 	if cores == 0 || cores >= float64(cpus) {
-		return Check{name, OK, fmt.Sprintf("none below the %s", plural(cpus, "core")), ""}
+		return Check{name, OK, fmt.Sprintf("none below the %s", unit.Count(cpus, "core")), ""}
 	}
-	c := Check{name, Warn, fmt.Sprintf("%.3g of %s", cores, plural(cpus, "core")), ""}
+	c := Check{name, Warn, fmt.Sprintf("%.3g of %s", cores, unit.Count(cpus, "core")), ""}
 	if throttled > 0 {
-		c.Found += fmt.Sprintf("; the process group was stopped %s", plural(throttled, "time"))
+		c.Found += fmt.Sprintf("; the process group was stopped %s", unit.Count(throttled, "time"))
 	}
 	if cores < 1 {
 		c.State = Bad
@@ -156,11 +158,4 @@ func arrivalTimes(stamped bool, err error) Check {
 		}
 	}
 	return Check{name, OK, "the kernel notes when data arrives", ""}
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/redline-bench/redline/internal/cleantext"
+	"github.com/redline-bench/redline/internal/unit"
 )
 
 // usage is the CPU time that was used since the machine started, in ticks of the kernel (10 ms).
@@ -112,7 +113,7 @@ func otherLoad(before, after usage, cpus int) Check {
 	cores := func(ticks int64) float64 { return float64(ticks) / all * float64(cpus) }
 	own := after.processes[after.own].ticks - before.processes[before.own].ticks
 	used := max(0, cores(after.busy-before.busy-own))
-	c := Check{name, OK, fmt.Sprintf("other programs use %.2f of %s", used, plural(cpus, "core")), ""}
+	c := Check{name, OK, fmt.Sprintf("other programs use %.2f of %s", used, unit.Count(cpus, "core")), ""}
 	if used <= 0.1*float64(cpus) {
 		return c
 	}

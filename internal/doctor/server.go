@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/internal/cleantext"
+	"github.com/redline-bench/redline/internal/unit"
 )
 
 // Answer describes how a server responded.
@@ -33,7 +34,7 @@ func Server(a Answer) Check {
 	}
 	c := Check{name, OK, fmt.Sprintf("%s at %s answers in %s", cmp.Or(a.What, "a server"), a.URL, took(a.Took)), ""}
 	if a.Models > 0 {
-		c.Found += fmt.Sprintf("; %s", plural(a.Models, "model"))
+		c.Found += fmt.Sprintf("; %s", unit.Count(a.Models, "model"))
 	}
 	switch {
 	case a.Broken > 0:

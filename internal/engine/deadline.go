@@ -10,16 +10,7 @@ import (
 
 // watchDeadlines ends requests that are older than the deadline.
 func (e *Engine) watchDeadlines(ctx context.Context) {
-	tick := time.NewTicker(max(e.cfg.Timeout/20, 10*time.Millisecond))
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		e.timeOut(clock.Now() - int64(e.cfg.Timeout))
-	}
+	clock.Every(ctx, max(e.cfg.Timeout/20, 10*time.Millisecond), func() { e.timeOut(clock.Now() - int64(e.cfg.Timeout)) })
 }
 
 // timeOut ends the requests that were sent before a time.

@@ -177,13 +177,8 @@ func (s *Search) tooManyWait(o Observation) bool {
 // latencyLimit is the longest latency that an objective of any tier allows for a whole request; 0 where a tier has none.
 func (s *Search) latencyLimit() time.Duration {
 	var longest time.Duration
-	for _, tier := range s.tiers {
-		var limit time.Duration
-		for _, i := range tier {
-			if r := &s.objectives[i]; r.Op[0] == '<' && wholeLatency(r.Name) {
-				limit = max(limit, time.Duration(r.Limit()*float64(time.Millisecond)))
-			}
-		}
+	for i := range s.conf.Tiers {
+		limit := s.conf.Tiers[i].LatencyLimit(wholeLatency)
 		if limit == 0 {
 			return 0
 		}

@@ -2,6 +2,7 @@ package find_test
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -381,4 +382,21 @@ func rules(t *testing.T, texts ...string) (out []gate.Rule) {
 		out = append(out, r)
 	}
 	return out
+}
+
+// The longest latency that a tier allows is one of the metrics that the caller counts, and only of rules that bound it from above.
+func TestLatencyLimit(t *testing.T) {
+	tier, err := find.ParseTier("slo", []string{"p99<50ms", "avg<=20ms", "ttft.p90<1s", "throughput>900"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := func(want time.Duration, metrics ...string) {
+		t.Helper()
+		if got := tier.LatencyLimit(func(name string) bool { return slices.Contains(metrics, name) }); got != want {
+			t.Errorf("%v: %v, want %v", metrics, got, want)
+		}
+	}
+	f(50*time.Millisecond, "p99", "avg")
+	f(time.Second, "p99", "avg", "ttft.p90")
+	f(0, "throughput")
 }

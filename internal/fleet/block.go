@@ -26,6 +26,8 @@ type Head struct {
 	// Working: a request is in flight or will yet be sent. Failed: failures have ended the worker's load.
 	Working bool `json:"working,omitempty"`
 	Failed  bool `json:"failed,omitempty"`
+	// Error is why the worker cannot go on; empty while it can.
+	Error string `json:"error,omitempty"`
 	// Began is when the load began, by the worker's clock.
 	Began    int64         `json:"began,omitempty"`
 	Sent     uint64        `json:"sent"`
@@ -62,7 +64,7 @@ type packer struct {
 	lastSeq uint64
 }
 
-func (p *packer) add(r *record.Record) {
+func (p *packer) add(r *record.Record, data []byte) {
 	b := p.buf
 	b = binary.AppendVarint(b, r.End-p.lastEnd)
 	b = binary.AppendVarint(b, r.End-r.Sent)
@@ -77,6 +79,8 @@ func (p *packer) add(r *record.Record) {
 	b = binary.AppendUvarint(b, uint64(r.Slot))
 	b = binary.AppendUvarint(b, uint64(r.Responses))
 	b = append(b, byte(r.Class), r.Flags)
+	b = binary.AppendUvarint(b, uint64(len(data)))
+	b = append(b, data...)
 	p.buf = b
 	p.lastEnd, p.lastSeq = r.End, r.SeqID
 	p.n++
@@ -127,8 +131,8 @@ func unpack(msg []byte) (h Head, records []byte, err error) {
 	return h, records, nil
 }
 
-// eachRecord calls fn for each of the n records of a block. Times are those of the worker's clock.
-func eachRecord(b []byte, n int, fn func(*record.Record)) error {
+// eachRecord calls fn for each of the n records of a block, with the data of the record. Times are those of the worker's clock.
+func eachRecord(b []byte, n int, fn func(r *record.Record, data []byte)) error {
 	var end int64
 	var seq uint64
 	broken := false
@@ -168,7 +172,12 @@ func eachRecord(b []byte, n int, fn func(*record.Record)) error {
 		}
 		r.Class, r.Flags = record.Class(b[0]), b[1]
 		b = b[2:]
-		fn(&r)
+		size := unsigned()
+		if broken || size > uint64(len(b)) {
+			return errBlock
+		}
+		fn(&r, b[:size])
+		b = b[size:]
 	}
 	if len(b) > 0 {
 		return errBlock

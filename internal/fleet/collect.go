@@ -9,6 +9,7 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/redline-bench/redline/internal/cleantext"
 	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/engine"
 	"github.com/redline-bench/redline/internal/record"
@@ -104,11 +105,11 @@ func (r *Run) take(m *member, h *Head, records []byte) error {
 	r.mu.Lock()
 	ahead := m.clock.Ahead
 	r.mu.Unlock()
-	err := eachRecord(records, h.Records, func(rec *record.Record) {
+	err := eachRecord(records, h.Records, func(rec *record.Record, data []byte) {
 		shift(rec, ahead)
 		rec.Slot = r.slot(rec.Slot, m.index)
 		if r.collect != nil {
-			r.collect(rec, nil, nil)
+			r.collect(rec, nil, data)
 		}
 	})
 	<-r.busy
@@ -127,6 +128,9 @@ func (r *Run) take(m *member, h *Head, records []byte) error {
 		m.gcPause, m.schedDelay, m.standstill = max(m.gcPause, h.GCPause), max(m.schedDelay, h.SchedDelay), max(m.standstill, h.Standstill)
 		r.noteSkew()
 	})
+	if h.Error != "" {
+		return errors.New(cleantext.Line(h.Error))
+	}
 	r.judgeFailures()
 	return nil
 }

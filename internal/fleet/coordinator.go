@@ -25,7 +25,9 @@ type Config struct {
 	Version string
 	// Line is the command line without secrets.
 	Line string
+	// Plan is what the workers do; a command without a plan has a Task.
 	Plan *plan.Plan
+	Task *Task
 	// Say prints a line for the user, Warn one about something that may be wrong.
 	Say, Warn func(format string, args ...any)
 }
@@ -125,10 +127,9 @@ func (r *Run) Resume(ctx context.Context, p *plan.Plan) error {
 
 // gather finds the workers and has them prepare.
 func (r *Run) gather(ctx context.Context) error {
-	public, secrets, names := strip(r.conf.Plan).Withhold()
+	job, names, advice := r.job()
 	if names != nil && !r.bus.Secure() {
-		return fmt.Errorf("%s: a secret is not sent to the workers without TLS: use tls:// in --nats, or write the value as ${env:NAME} or ${file:PATH}, which each worker reads from its own environment or files",
-			strings.Join(slices.Compact(names), ", "))
+		return fmt.Errorf("%s: a secret is not sent to the workers without TLS: use tls:// in --nats, or %s", strings.Join(slices.Compact(names), ", "), advice)
 	}
 	hellos, err := r.find(ctx)
 	if err != nil {
@@ -137,14 +138,10 @@ func (r *Run) gather(ctx context.Context) error {
 	if i := slices.IndexFunc(hellos, func(h Hello) bool { return names != nil && !h.TLS }); i >= 0 {
 		return fmt.Errorf("worker %s is connected to NATS without TLS, so it is sent no secret (%s): start it with tls:// in --nats", hellos[i].Name, strings.Join(slices.Compact(names), ", "))
 	}
-	files, err := r.open(ctx, public)
-	if err != nil {
+	if err := r.open(ctx, &job); err != nil {
 		return err
 	}
-	job := Job{
-		Run: r.conf.Fleet.Run, Command: r.conf.Command, Version: r.conf.Version, Protocol: Protocol, Epoch: r.claim.entry.Epoch, Of: len(hellos),
-		Plan: public, Secrets: secrets, Files: files, Interval: interval(len(hellos)),
-	}
+	job.Of, job.Interval = len(hellos), interval(len(hellos))
 	for i, h := range hellos {
 		r.members = append(r.members, &member{Hello: h, index: i, next: 1, waiting: map[uint64][]byte{}})
 	}
@@ -168,6 +165,17 @@ func (r *Run) gather(ctx context.Context) error {
 	r.work.Go(r.watch)
 	r.work.Go(r.keepClocks)
 	return nil
+}
+
+// job is what all workers of the run get, the names of the options whose secrets are in it, and how the user gives them in another way.
+func (r *Run) job() (job Job, names []string, advice string) {
+	job = Job{Run: r.conf.Fleet.Run, Command: r.conf.Command, Version: r.conf.Version, Protocol: Protocol, Epoch: r.claim.entry.Epoch}
+	if t := r.conf.Task; t != nil {
+		job.Options, job.Secrets, job.Inputs = t.Options, t.Secrets, t.Inputs
+		return job, t.Names, t.Advice
+	}
+	job.Plan, job.Secrets, names = strip(r.conf.Plan).Withhold()
+	return job, names, "write the value as ${env:NAME} or ${file:PATH}, which each worker reads from its own environment or files"
 }
 
 // strip leaves out what only the coordinator does.

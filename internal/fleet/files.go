@@ -26,11 +26,11 @@ func inputs(p *plan.Plan) []string {
 	return append(list, p.Target.Protos...)
 }
 
-// upload puts the input files of a plan into the object store, each content once.
-func upload(ctx context.Context, store jetstream.ObjectStore, p *plan.Plan) ([]File, error) {
+// upload puts input files, and those in input folders, into the object store, each content once.
+func upload(ctx context.Context, store jetstream.ObjectStore, roots []string) ([]File, error) {
 	var out []File
 	known, listed := map[string]bool{}, map[string]bool{}
-	for _, root := range inputs(p) {
+	for _, root := range roots {
 		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() || listed[path] {
 				return err
@@ -164,11 +164,28 @@ func (f *files) get(ctx context.Context, store jetstream.ObjectStore, file File)
 	return err
 }
 
-// place is the plan with the paths of this machine.
-func (f *files) place(p *plan.Plan) *plan.Plan {
-	if f.folder == "" {
-		return p
+// place puts the paths of this machine into a job.
+func (f *files) place(job *Job) {
+	switch {
+	case f.folder == "":
+	case job.Plan != nil:
+		job.Plan = f.placePlan(job.Plan)
+	default:
+		f.placeOptions(job)
 	}
+}
+
+// placeOptions replaces the values of options that are paths.
+func (f *files) placeOptions(job *Job) {
+	for i, arg := range job.Options {
+		if slices.Contains(job.Inputs, arg) {
+			name, value, _ := strings.Cut(arg, "=")
+			job.Options[i] = name + "=" + f.path(value)
+		}
+	}
+}
+
+func (f *files) placePlan(p *plan.Plan) *plan.Plan {
 	return p.With(func(p *plan.Plan) {
 		move := func(list []string) []string {
 			out := slices.Clone(list)

@@ -17,6 +17,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,7 +26,7 @@ import (
 )
 
 // Protocol is the version of the messages. A worker and a coordinator must have the same one.
-const Protocol = 1
+const Protocol = 2
 
 // The times that the fleet promises.
 const (
@@ -104,12 +105,37 @@ type Job struct {
 	Index    int    `json:"index"`
 	Of       int    `json:"of"`
 	// Plan is without secrets, except for references to the worker's environment and files. Secrets are values for Plan.Restore;
-	// they are sent over TLS alone.
-	Plan    *plan.Plan `json:"plan"`
+	// they are sent over TLS alone. A command without a plan has Options in its place, and Secrets belong to Task.
+	Plan    *plan.Plan `json:"plan,omitempty"`
+	Options []string   `json:"options,omitempty"`
 	Secrets []string   `json:"secrets,omitempty"`
 	Files   []File     `json:"files,omitempty"`
+	// Inputs are those of Options whose values are paths of Files, or folders of them.
+	Inputs []string `json:"inputs,omitempty"`
 	// Interval is the time between two blocks of records.
 	Interval time.Duration `json:"interval"`
+}
+
+// Task is the work of a command whose run is no plan: its options for the workers, as option.Table.Withhold splits them.
+type Task struct {
+	Options []string // without secrets
+	Secrets []string // complete options in the places of those with secrets; empty in other places
+	Names   []string // of the options with secrets
+	// Inputs are the options whose values are paths. Files are the files and folders that every worker gets.
+	Inputs, Files []string
+	// Advice is how the user gives a secret that need not be sent.
+	Advice string
+}
+
+// Given are the options of the job with their secrets.
+func (j *Job) Given() []string {
+	out := slices.Clone(j.Options)
+	for i, s := range j.Secrets {
+		if s != "" && i < len(out) {
+			out[i] = s
+		}
+	}
+	return out
 }
 
 // File is an input file of the plan, in the run's object store.
@@ -132,6 +158,14 @@ const (
 	kindLeave     = "leave"
 )
 
+// Order is a load that workers make: a level of a plan, or a phase as the command of a Task writes it.
+type Order struct {
+	Level *result.Level   `json:"level,omitempty"`
+	Limit int             `json:"limit,omitempty"` // requests in all; 0 for no limit
+	Seed  uint64          `json:"seed,omitempty"`
+	Phase json.RawMessage `json:"phase,omitempty"`
+}
+
 // request is a message of the coordinator.
 type request struct {
 	Kind string `json:"kind"`
@@ -140,12 +174,10 @@ type request struct {
 	Epoch  int    `json:"epoch,omitempty"`
 	Number uint64 `json:"number,omitempty"`
 	// Gen numbers the loads of a run.
-	Gen     uint64        `json:"gen,omitempty"`
-	Level   *result.Level `json:"level,omitempty"`
-	Limit   int           `json:"limit,omitempty"`
-	Seed    uint64        `json:"seed,omitempty"`
-	Restart bool          `json:"restart,omitempty"`
-	Clear   bool          `json:"clear,omitempty"`
+	Gen uint64 `json:"gen,omitempty"`
+	Order
+	Restart bool `json:"restart,omitempty"`
+	Clear   bool `json:"clear,omitempty"`
 	// At are the times of kindGo by the clock of each worker.
 	At []int64 `json:"at,omitempty"`
 }

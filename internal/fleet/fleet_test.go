@@ -96,10 +96,18 @@ func (c *crew) prepare(hard context.Context, job *fleet.Job, collect fleet.Colle
 		defer c.mu.Unlock()
 		c.ended = append(c.ended, r)
 	}}
-	return profile.OpenPost(hard, &profile.Runner{
+	p, err := profile.OpenShare(hard, &profile.Runner{
 		Plan: pl.With(func(p *plan.Plan) { p.Segment = segment.Segment{Index: job.Index, Of: job.Of} }), Service: svc, Model: &service.Model{Name: "fake"}, Async: true,
 		Source: func(int, int) engine.Source { return source{} },
 	}, collect)
+	return share{p}, err
+}
+
+// share is a worker's share of a run of this test.
+type share struct{ *profile.Share }
+
+func (p share) Start(ctx context.Context, o fleet.Order, begin func(context.Context) (int64, error)) error {
+	return p.Share.Start(ctx, *o.Level, o.Limit, o.Seed, begin)
 }
 
 // start starts a worker and returns what stops it.

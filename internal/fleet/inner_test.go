@@ -27,7 +27,7 @@ func TestBlocksKeepEveryField(t *testing.T) {
 			Flags: uint8(rng.IntN(32)), Responses: rng.Uint32(),
 		}
 		want = append(want, r)
-		p.add(&r)
+		p.add(&r, []byte(r.Class.String()))
 	}
 	msg, err := p.block(&Head{Seq: 7, Mark: 42, Failures: []Failure{{Text: "x", Count: 3}}})
 	if err != nil {
@@ -38,7 +38,12 @@ func TestBlocksKeepEveryField(t *testing.T) {
 		t.Fatal(head, err)
 	}
 	var got []record.Record
-	if err := eachRecord(packed, head.Records, func(r *record.Record) { got = append(got, *r) }); err != nil {
+	if err := eachRecord(packed, head.Records, func(r *record.Record, data []byte) {
+		if string(data) != r.Class.String() {
+			t.Errorf("the data of a record of class %s are %q", r.Class, data)
+		}
+		got = append(got, *r)
+	}); err != nil {
 		t.Fatal(err)
 	}
 	if d := cmp.Diff(want, got); d != "" {
@@ -51,7 +56,7 @@ func TestBlocksKeepEveryField(t *testing.T) {
 
 func FuzzBlock(f *testing.F) {
 	var p packer
-	p.add(&record.Record{Sent: 1, End: 2})
+	p.add(&record.Record{Sent: 1, End: 2}, nil)
 	msg, err := p.block(&Head{Seq: 1})
 	if err != nil {
 		f.Fatal(err)
@@ -60,7 +65,7 @@ func FuzzBlock(f *testing.F) {
 	f.Add([]byte{0, 0, 0, 0})
 	f.Fuzz(func(_ *testing.T, b []byte) {
 		if h, packed, err := unpack(b); err == nil {
-			_ = eachRecord(packed, min(h.Records, 1000), func(*record.Record) {})
+			_ = eachRecord(packed, min(h.Records, 1000), func(*record.Record, []byte) {})
 		}
 	})
 }
@@ -97,7 +102,7 @@ func TestBlocksAreTakenInOrder(t *testing.T) {
 	r.collect = func(rec *record.Record, _ []record.Event, _ []byte) { got = append(got, rec.End) }
 	block := func(seq uint64) []byte {
 		var p packer
-		p.add(&record.Record{Sent: 1, End: int64(seq)})
+		p.add(&record.Record{Sent: 1, End: int64(seq)}, nil)
 		b, err := p.block(&Head{Seq: seq})
 		if err != nil {
 			t.Fatal(err)
@@ -142,7 +147,7 @@ func TestGroupsOfFailuresAreBounded(t *testing.T) {
 // A broadcast is done once, and not at all after a later one.
 func TestABroadcastIsDoneOnce(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
-	s := newStation(ctx, cancel, &Worker{Redact: func(text string) string { return strings.ReplaceAll(text, "hush", "***") }}, &Job{})
+	s := newAssignment(ctx, cancel, &Worker{Redact: func(text string) string { return strings.ReplaceAll(text, "hush", "***") }}, &Job{})
 	s.maker = noMaker{}
 	f := func(number uint64, kind, want string) {
 		t.Helper()
@@ -187,7 +192,7 @@ func TestOffsetIsWithinItsError(t *testing.T) {
 func TestAWorkerLeavesWithoutHeartbeats(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
-		s := newStation(ctx, cancel, &Worker{}, &Job{Epoch: 1})
+		s := newAssignment(ctx, cancel, &Worker{}, &Job{Epoch: 1})
 		go s.watchCoordinator()
 		for range 5 {
 			time.Sleep(CoordinatorTimeout - time.Millisecond)
@@ -205,6 +210,15 @@ func TestAWorkerLeavesWithoutHeartbeats(t *testing.T) {
 			t.Errorf("10 s after the last heartbeat: %v", context.Cause(s.ctx))
 		}
 	})
+}
+
+// Only options that name files get the paths of the worker: a model may have the name of a folder.
+func TestOptionsGetThePathsOfTheWorker(t *testing.T) {
+	job := &Job{Options: []string{"--model=in", "--input-file=in", "--tokenizer=../t"}, Inputs: []string{"--input-file=in", "--tokenizer=../t"}}
+	(&files{folder: "/data"}).place(job)
+	if got := strings.Join(job.Options, " "); got != "--model=in --input-file=/data/in --tokenizer=/data/_up/t" {
+		t.Error(got)
+	}
 }
 
 func TestBlocksOfAFleetAreBounded(t *testing.T) {

@@ -23,33 +23,38 @@ const planObject = "plan.json"
 
 func levelObject(n int) string { return fmt.Sprintf("level.%06d.json", n) }
 
-// open makes the stream and the store of the run, and keeps the plan and the input files in it.
-func (r *Run) open(ctx context.Context, public *plan.Plan) (files []File, err error) {
+// open makes the stream and the store of the run, and keeps the plan and the input files of a job in it.
+func (r *Run) open(ctx context.Context, job *Job) (err error) {
 	name := r.conf.Fleet.Run
 	r.stream, err = r.bus.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
 		Name: streamName(name), Subjects: []string{"redline.records." + name + ".>"}, Storage: jetstream.FileStorage, Retention: jetstream.LimitsPolicy,
 		Description: "records of redline's run " + name,
 	})
 	if err != nil {
-		return nil, r.bus.explainJetStream("make the stream of the records", err)
+		return r.bus.explainJetStream("make the stream of the records", err)
 	}
 	// A level that was in progress when the last coordinator ended is measured again.
 	if err := r.stream.Purge(ctx); err != nil {
-		return nil, r.bus.explainJetStream("remove the records of the level in progress", err)
+		return r.bus.explainJetStream("remove the records of the level in progress", err)
 	}
 	if r.store == nil {
 		_ = r.bus.js.DeleteObjectStore(ctx, storeName(name)) // of an earlier run with this name that could not remove it
 		r.store, err = r.bus.js.CreateOrUpdateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: storeName(name), Description: "plan, levels and input data of redline's run " + name})
 		if err != nil {
-			return nil, r.bus.explainJetStream("make the store of the run", err)
+			return r.bus.explainJetStream("make the store of the run", err)
 		}
+	}
+	if t := r.conf.Task; t != nil { // such a run cannot be taken up
+		job.Files, err = upload(ctx, r.store, t.Files)
+		return err
 	}
 	kept, _, _ := r.conf.Plan.Withhold()
 	kept = kept.With(func(p *plan.Plan) { p.Fleet.NATS = plan.NATS{} })
 	if err := r.keep(ctx, planObject, saved{Line: r.conf.Line, Version: r.conf.Version, Plan: kept}); err != nil {
-		return nil, err
+		return err
 	}
-	return upload(ctx, r.store, public)
+	job.Files, err = upload(ctx, r.store, inputs(job.Plan))
+	return err
 }
 
 // load reads what another coordinator has left.

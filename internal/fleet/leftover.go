@@ -48,7 +48,7 @@ func (r *Run) Leftover(each func(*record.Record)) error {
 		if _, ok := base[msg.Subject()]; !ok {
 			base[msg.Subject()] = head.Mark - (meta.Timestamp.UnixNano() - clock.Wall(0))
 		}
-		if err := eachRecord(records, head.Records, func(rec *record.Record) {
+		if err := eachRecord(records, head.Records, func(rec *record.Record, _ []byte) {
 			shift(rec, base[msg.Subject()])
 			each(rec)
 		}); err != nil {

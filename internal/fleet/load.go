@@ -93,9 +93,19 @@ func (r *Run) refusal(answers []*reply) error {
 
 // Begin implements profile.Load: all workers prepare the load, then begin it at a common time.
 func (r *Run) Begin(ctx context.Context, o profile.Order) error {
+	lv := &result.Level{Mode: o.Level.Mode, Concurrency: o.Level.Concurrency, Rate: o.Level.Rate, Stages: o.Level.Stages}
+	return r.begin(ctx, Order{Level: lv, Limit: o.Limit, Seed: o.Seed}, func(int64) {})
+}
+
+// BeginPhase has all workers prepare a phase of a Task, then begin it at a common time. starts is told that time before the first
+// request is sent; no record is collected while it runs.
+func (r *Run) BeginPhase(ctx context.Context, phase any, starts func(at int64)) error {
+	return r.begin(ctx, Order{Phase: encode(phase)}, starts)
+}
+
+func (r *Run) begin(ctx context.Context, o Order, starts func(at int64)) error {
 	var gen uint64
-	q := request{Kind: kindOrder, Limit: o.Limit, Seed: o.Seed}
-	q.Level = &result.Level{Mode: o.Level.Mode, Concurrency: o.Level.Concurrency, Rate: o.Level.Rate, Stages: o.Level.Stages}
+	q := request{Kind: kindOrder, Order: o}
 	r.lock(func() {
 		r.adoptClocks()
 		gen = r.gen + 1
@@ -123,6 +133,7 @@ func (r *Run) Begin(ctx context.Context, o profile.Order) error {
 			q.At[m.index] = at + m.clock.Ahead
 		}
 	})
+	r.Look(func() { starts(at) })
 	if answers, err = r.broadcast(ctx, q); err == nil {
 		err = r.refusal(answers)
 	}
@@ -188,6 +199,11 @@ func (r *Run) Sync(fn func()) {
 	_ = r.await(context.Background(), func() bool {
 		return r.broken != nil || !slices.ContainsFunc(r.members, func(m *member) bool { return m.lost == "" && m.mark < now })
 	})
+	r.Look(fn)
+}
+
+// Look calls fn while no record is collected.
+func (r *Run) Look(fn func()) {
 	r.busy <- struct{}{}
 	defer func() { <-r.busy }()
 	fn()
@@ -289,7 +305,7 @@ func (r *Run) Readings() []profile.Reading {
 	out := make([]profile.Reading, len(r.members))
 	for i, m := range r.members {
 		out[i] = profile.Reading{
-			Name: m.Name, MaxProcs: m.MaxProcs, Lost: m.lost, Dropped: m.head.Dropped, Stalled: m.head.Stalled, Vitals: m.vitals,
+			Name: m.Name, At: m.mark, MaxProcs: m.MaxProcs, Lost: m.lost, Dropped: m.head.Dropped, Stalled: m.head.Stalled, Vitals: m.vitals,
 			GCPause: m.gcPause, SchedDelay: m.schedDelay, Standstill: m.standstill, Connections: m.head.Connections, Busiest: m.head.Busiest,
 		}
 	}

@@ -19,9 +19,9 @@ import (
 // stalled: memory stays bounded, and no record is lost.
 const mostUnsent = 64
 
-// sender sends the blocks of a station and keeps each until NATS has acknowledged it.
+// sender sends the blocks of an assignment and keeps each until NATS has acknowledged it.
 type sender struct {
-	s      *station
+	s      *assignment
 	pack   packer
 	seq    uint64
 	mark   int64
@@ -31,13 +31,13 @@ type sender struct {
 	counted, countedGen uint64
 
 	mu      sync.Mutex
-	unsent  []*parcel // in order of their numbers
-	acked   uint64    // records
-	refused string    // why NATS does not take blocks; empty while it does
+	unsent  []*sentBlock // in order of their numbers
+	acked   uint64       // records
+	refused string       // why NATS does not take blocks; empty while it does
 }
 
-// parcel is a block on its way.
-type parcel struct {
+// sentBlock is a block on its way.
+type sentBlock struct {
 	seq  uint64
 	n    int // records
 	data []byte
@@ -45,7 +45,7 @@ type parcel struct {
 	ack  jetstream.PubAckFuture // nil if it must be sent again
 }
 
-func newSender(s *station) *sender {
+func newSender(s *assignment) *sender {
 	return &sender{s: s, last: vitals.Read(), lastAt: clock.Now()}
 }
 
@@ -100,7 +100,7 @@ func (o *sender) send(h *Head) {
 	if err != nil {
 		panic("BUG: the head of a block cannot be encoded: " + err.Error())
 	}
-	o.publish(&parcel{seq: h.Seq, n: h.Records, data: data})
+	o.publish(&sentBlock{seq: h.Seq, n: h.Records, data: data})
 	for o.room() <= 0 && o.s.ctx.Err() == nil {
 		o.settle()
 		if o.room() <= 0 {
@@ -123,7 +123,7 @@ func (o *sender) acknowledged() uint64 {
 }
 
 // publish hands a block to NATS.
-func (o *sender) publish(p *parcel) {
+func (o *sender) publish(p *sentBlock) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.unsent = append(o.unsent, p)
@@ -138,7 +138,7 @@ func (o *sender) refusal() string {
 }
 
 // submit sends a block. It has an id, so that NATS keeps it once however often it is sent.
-func (o *sender) submit(p *parcel) {
+func (o *sender) submit(p *sentBlock) {
 	p.sent = time.Now()
 	msg := nats.NewMsg(blockSubject(o.s.job.Run, o.s.job.Epoch, o.s.job.Index))
 	msg.Data = p.data
@@ -172,7 +172,7 @@ func (o *sender) settle() {
 }
 
 // acknowledge tells whether NATS has a block, and sends it again if it failed a moment ago.
-func (o *sender) acknowledge(p *parcel) bool {
+func (o *sender) acknowledge(p *sentBlock) bool {
 	if p.ack != nil {
 		select {
 		case <-p.ack.Ok():

@@ -12,20 +12,26 @@ import (
 	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/engine"
 	"github.com/redline-bench/redline/internal/record"
-	"github.com/redline-bench/redline/internal/result"
 )
 
-// Maker makes a worker's share of the loads of a run. profile.Post is one.
+// Maker makes a worker's share of the loads of a run.
 type Maker interface {
-	// Start begins the share of a level at the time that begin returns once everything is prepared. The load ends with ctx.
-	Start(ctx context.Context, lv result.Level, limit int, seed uint64, begin func(context.Context) (int64, error)) error
+	// Start begins the share of an order at the time that begin returns once everything is prepared. The load ends with ctx.
+	Start(ctx context.Context, o Order, begin func(context.Context) (int64, error)) error
+	// Stop ends the load: nothing more is sent. Cut also cancels the requests in flight.
+	Stop()
+	Cut()
+	// Working tells whether a request is in flight or will yet be sent.
+	Working() bool
+	// Err is why the worker cannot go on with the run; nil while it can.
+	Err() error
 	Engine() *engine.Engine
 	// Standstill is the longest time between two readings of the clock in which this process did not run, in nanoseconds.
 	Standstill(from, to int64) int64
 	Close() error
 }
 
-// Collect receives the records of a Maker.
+// Collect receives the records of a Maker. The coordinator gets data with the record.
 type Collect func(r *record.Record, events []record.Event, data []byte)
 
 // Worker waits for runs and makes its share of their loads, one run at a time.
@@ -46,9 +52,9 @@ type Worker struct {
 	// Clock reads the monotonic and the wall clock; nil is the clock of the process.
 	Clock func() (now, wall int64)
 
-	mu      sync.Mutex
-	station *station // nil while the worker is free
-	done    chan struct{}
+	mu         sync.Mutex
+	assignment *assignment // nil while the worker is free
+	done       chan struct{}
 }
 
 // Run answers coordinators until ctx ends, or until the first run is over with Once.
@@ -89,10 +95,10 @@ func (w *Worker) Run(ctx context.Context) error {
 	}
 }
 
-func (w *Worker) current() *station {
+func (w *Worker) current() *assignment {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.station
+	return w.assignment
 }
 
 func (w *Worker) answerHello(m *nats.Msg) {
@@ -147,15 +153,15 @@ func (w *Worker) refusal() string {
 
 // join takes the worker into a run.
 func (w *Worker) join(ctx context.Context, job *Job) error {
-	if job == nil || job.Plan == nil || job.Index < 0 || job.Index >= job.Of || job.Interval <= 0 {
+	if job == nil || job.Plan == nil && job.Options == nil || job.Index < 0 || job.Index >= job.Of || job.Interval <= 0 {
 		return errors.New("the request to join has no plan, or no share of it")
 	}
 	if job.Protocol != Protocol {
 		return fmt.Errorf("the plan comes from redline %s (messages of version %d), this worker is redline %s (version %d): use the same version on all machines",
 			job.Version, job.Protocol, w.Hello.Version, Protocol)
 	}
-	run, cancel := context.WithCancelCause(context.WithoutCancel(ctx)) // it ends by the station's own end, so that its cause is known
-	s := newStation(run, cancel, w, job)
+	run, cancel := context.WithCancelCause(context.WithoutCancel(ctx)) // it ends by the assignment's own end, so that its cause is known
+	s := newAssignment(run, cancel, w, job)
 	for {
 		before, assigned := w.assign(ctx, s)
 		if assigned {
@@ -183,23 +189,23 @@ func (w *Worker) join(ctx context.Context, job *Job) error {
 	return err
 }
 
-// assign gives the worker a station if it is free. Otherwise it returns the station that the worker has, or nil if the worker is being
+// assign gives the worker an assignment if it is free. Otherwise it returns the assignment that the worker has, or nil if the worker is being
 // stopped.
-func (w *Worker) assign(ctx context.Context, s *station) (before *station, assigned bool) {
+func (w *Worker) assign(ctx context.Context, s *assignment) (before *assignment, assigned bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.station == nil && ctx.Err() == nil {
-		w.station = s
+	if w.assignment == nil && ctx.Err() == nil {
+		w.assignment = s
 		return nil, true
 	}
-	return w.station, false
+	return w.assignment, false
 }
 
 // left makes the worker free again.
-func (w *Worker) left(s *station, why string) {
+func (w *Worker) left(s *assignment, why string) {
 	w.mu.Lock()
-	if w.station == s {
-		w.station = nil
+	if w.assignment == s {
+		w.assignment = nil
 	}
 	w.mu.Unlock()
 	w.Say("run %s: left: %s; %d records were acknowledged", s.job.Run, why, s.out.acknowledged())

@@ -185,7 +185,7 @@ func (r *Run) tooShort(lv *result.Level) *result.Reason {
 	c := &lv.Client
 	return &result.Reason{
 		What: fmt.Sprintf("too short for this latency: p%g is at least %s; in flight at the end: %s, the oldest for %s",
-			q.P, roundTime(q.Ns), count(c.Unfinished), roundTime(c.OldestNs)),
+			q.P, roundTime(q.Ns), unit.Count(c.Unfinished, "request"), roundTime(c.OldestNs)),
 		Try: r.Longer,
 	}
 }
@@ -202,16 +202,9 @@ func (r *Run) tooFew(lv *result.Level) *result.Reason {
 		return nil
 	}
 	return &result.Reason{
-		What: fmt.Sprintf("too short to judge: %s in %s; stability was not tested", count(c.Requests), roundTime(c.DurationNs)),
+		What: fmt.Sprintf("too short to judge: %s in %s; stability was not tested", unit.Count(c.Requests, "request"), roundTime(c.DurationNs)),
 		Try:  r.More,
 	}
-}
-
-func count(n uint64) string {
-	if n == 1 {
-		return "1 request"
-	}
-	return fmt.Sprintf("%d requests", n)
 }
 
 // roundTime rounds a time to three digits.

@@ -161,6 +161,28 @@ func (t *Table) Arguments() []string {
 	return args
 }
 
+// Withhold splits the given options for other machines, without those that skip names: public is as Arguments has them; secrets has, in
+// the place of each option with a secret, the whole option, and is empty elsewhere. names are those of the options with secrets.
+func (t *Table) Withhold(skip func(*Row) bool) (public, secrets, names []string) {
+	for i, arg := range t.Arguments() {
+		g := &t.given[i]
+		if skip(g.row) {
+			continue
+		}
+		whole := g.row.Name()
+		if g.row.Arg != "" {
+			whole += "=" + g.value
+		}
+		secret := ""
+		if whole != arg {
+			secret = whole
+			names = append(names, g.row.Name())
+		}
+		public, secrets = append(public, arg), append(secrets, secret)
+	}
+	return public, secrets, names
+}
+
 // Command is the command line that was read, without secrets, as a user types it.
 func (t *Table) Command(name string) string { return CommandLine(name, t.Arguments()) }
 

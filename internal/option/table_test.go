@@ -137,6 +137,12 @@ func TestArguments(t *testing.T) {
 	if diff := cmp.Diff("run --key '***' --header 'Authorization: ***' --on -m 'a b'", table.Command("run")); diff != "" {
 		t.Error(diff)
 	}
+	public, secrets, names := table.Withhold(func(r *option.Row) bool { return r.Long == "on" })
+	if diff := cmp.Diff([][]string{
+		{"--key=***", "--header=Authorization: ***", "-m=a b"}, {"--key=HIDDEN", "--header=Authorization: HIDDEN", ""}, {"--key", "--header"},
+	}, [][]string{public, secrets, names}); diff != "" {
+		t.Error(diff)
+	}
 	if !table.Given("key") || !table.Given("m") || table.Given("other") {
 		t.Error("Given is wrong")
 	}

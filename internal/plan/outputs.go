@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/redline-bench/redline/internal/option"
@@ -44,7 +45,7 @@ func DefaultOutcome() Outcome {
 
 // Rows are the options that set o.
 func (o *Outcome) Rows() []option.Row {
-	return option.Group("Reports, history and rules", []option.Row{
+	return option.Group("Reports, history and rules", slices.Concat([]option.Row{
 		{Long: "report", Arg: "FILE", Writes: true, Help: "write the result as one HTML page that opens offline: verdict, curves, tables, plan", To: option.Text(&o.Report)},
 		{Long: "records", Arg: "FILE", Writes: true, Help: "write every request, as Parquet (.parquet) or CSV (.csv)", To: option.Parsed(&o.Records, recordsFile)},
 		{Long: "histogram-log", Arg: "FILE", Writes: true, Help: "write the latencies as an HdrHistogram log (.hlog), one interval per window", To: option.Text(&o.HistogramLog)},
@@ -66,14 +67,7 @@ func (o *Outcome) Rows() []option.Row {
 				return nil
 			}),
 		},
-		{
-			Long: "otlp", Arg: "ENDPOINT", Secret: secret.URL,
-			Help: "send the run's metrics to this OpenTelemetry collector once a second while the run goes on: grpc://HOST:4317, grpcs://, http://HOST:4318, https://, or env for the OTEL_ variables; " +
-				"see docs/telemetry.md",
-			To: option.Text(&o.OTLP),
-		},
-		{Long: "otlp-header", Arg: "NAME:VALUE", Repeat: true, Secret: secret.Header, Help: "header of every message to the collector of --otlp, such as its API key", To: AppendHeader(&o.OTLPHeaders)},
-		{Long: "otlp-ca", Arg: "FILE", Help: "PEM file of certificate authorities for the collector of --otlp (those of the system)", To: option.Text(&o.OTLPCA)},
+	}, CollectorRows("the run's metrics to this OpenTelemetry collector once a second while the run goes on", &o.OTLP, &o.OTLPHeaders, &o.OTLPCA), []option.Row{
 		{
 			Long: "trace-requests", Arg: "PCT", Unit: "%", Default: "0",
 			Help: "give this share of the requests a W3C traceparent and send their spans to the collector of --otlp, so that the server's own spans appear below them",
@@ -89,7 +83,20 @@ func (o *Outcome) Rows() []option.Row {
 		{Long: "quiet", Help: "print only errors and failed assertions", To: option.Switch(&o.Quiet)},
 		{Long: "progress", Arg: "HOW", Help: "progress on stderr: auto (a line on a terminal), tui (a view with a row per level), json (one object per line, for programs) or none", To: option.OneOf(&o.Progress, "auto", "tui", "json", "none")},
 		{Long: "tui", Help: "show progress as a view on the terminal: every level with the course of its throughput and latency, like --progress tui", To: option.Func(func(string) error { o.Progress = "tui"; return nil })},
-	})
+	}))
+}
+
+// CollectorRows are the options about an OpenTelemetry collector. what says what is sent to it, and when.
+func CollectorRows(what string, endpoint *string, headers *[]Header, ca *string) []option.Row {
+	return []option.Row{
+		{
+			Long: "otlp", Arg: "ENDPOINT", Secret: secret.URL,
+			Help: "send " + what + ": grpc://HOST:4317, grpcs://, http://HOST:4318, https://, or env for the OTEL_ variables; see docs/telemetry.md",
+			To:   option.Text(endpoint),
+		},
+		{Long: "otlp-header", Arg: "NAME:VALUE", Repeat: true, Secret: secret.Header, Help: "header of every message to the collector of --otlp, such as its API key", To: AppendHeader(headers)},
+		{Long: "otlp-ca", Arg: "FILE", Help: "PEM file of certificate authorities for the collector of --otlp (those of the system)", To: option.Text(ca)},
+	}
 }
 
 func recordsFile(v string) (string, error) {

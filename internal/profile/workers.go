@@ -14,6 +14,7 @@ import (
 // Reading is what a worker of a fleet has counted until now.
 type Reading struct {
 	Name     string
+	At       int64 // the time of the reading
 	MaxProcs int
 	// Lost is why the worker is no longer part of the run; empty while it is.
 	Lost    string

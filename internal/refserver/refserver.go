@@ -16,6 +16,7 @@ import (
 	"math"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -37,6 +38,7 @@ import (
 	"github.com/redline-bench/redline/internal/refserver/openai"
 	"github.com/redline-bench/redline/internal/refserver/pause"
 	"github.com/redline-bench/redline/internal/refserver/reqlog"
+	"github.com/redline-bench/redline/internal/refserver/spans"
 	"github.com/redline-bench/redline/internal/refserver/tempo"
 	"github.com/redline-bench/redline/internal/refserver/tfserving"
 	"github.com/redline-bench/redline/internal/refserver/torchserve"
@@ -84,6 +86,8 @@ type Config struct {
 	Trace map[string]string
 	// RequestLog receives one JSON line for each response.
 	RequestLog io.Writer
+	// Spans takes the spans of requests that clients trace; nil for none.
+	Spans spans.Sink
 }
 
 // Addresses are where a server listens.
@@ -166,11 +170,11 @@ func (s *Server) serve(cfg Config, l []net.Listener) error {
 		return err
 	}
 	if cfg.Null {
-		if s.null, err = null.Start(c, l[0], l[1], cfg.TLS); err != nil {
+		if s.null, err = null.Start(c, cfg.Spans, l[0], l[1], cfg.TLS); err != nil {
 			return err
 		}
 	} else {
-		s.serveHTTP(watched(0), guard(cfg.Token, c.Faults.HTTP(khttp.New(c))), cfg.TLS)
+		s.serveHTTP(watched(0), cfg.Spans.HTTP(guard(cfg.Token, c.Faults.HTTP(khttp.New(c)))), cfg.TLS)
 		s.serveGRPC(watched(1), cfg, func(g *grpc.Server) { kgrpc.Register(g, c) })
 	}
 	s.serveHTTP(l[2], guard(cfg.Token, metrics.Handler(c, cfg.GPUs)), cfg.TLS)
@@ -180,9 +184,9 @@ func (s *Server) serve(cfg Config, l []net.Listener) error {
 		return err
 	}
 	llm := openai.New(openai.Config{Pace: pace, Token: cfg.Token, Clock: s.clock, Log: s.log, Departures: c.Departures, Null: cfg.Null})
-	s.serveHTTP(watched(3), c.Faults.HTTP(llm), cfg.TLS)
+	s.serveHTTP(watched(3), cfg.Spans.HTTP(c.Faults.HTTP(llm)), cfg.TLS)
 	torch := torchserve.New(torchserve.Config{Delay: cfg.Delays["torchserve"], Clock: s.clock, Log: s.log})
-	s.serveHTTP(c.Faults.Listener(l[4]), guard(cfg.Token, c.Faults.HTTP(torch)), cfg.TLS)
+	s.serveHTTP(c.Faults.Listener(l[4]), cfg.Spans.HTTP(guard(cfg.Token, c.Faults.HTTP(torch))), cfg.TLS)
 	return nil
 }
 
@@ -235,7 +239,7 @@ func (s *Server) serveGRPC(l net.Listener, cfg Config, register func(*grpc.Serve
 		stand := &anyMethod{response: make([]byte, cfg.AnyMethod), delay: cfg.Delays[model.AnyMethod], clock: s.clock, log: s.log}
 		opts = append(opts, stand.options()...)
 	}
-	server := grpc.NewServer(append(opts, guardGRPC(cfg.Token)...)...)
+	server := grpc.NewServer(slices.Concat(opts, guardGRPC(cfg.Token), cfg.Spans.GRPC())...)
 	s.grpc = append(s.grpc, server)
 	if cfg.AnyMethod == 0 {
 		register(server)

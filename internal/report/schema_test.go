@@ -5,28 +5,22 @@ package report_test
 import (
 	"encoding"
 	"encoding/json"
-	"flag"
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/testkit/generated"
 )
-
-var update = flag.Bool("update", false, "write docs/result.schema.json instead of comparing it")
 
 // TestSchema holds docs/result.schema.json to the Go types of the result. Its descriptions are the comments of their fields.
 // e2e/schema holds real results to the schema.
 func TestSchema(t *testing.T) {
-	const path = "../../docs/result.schema.json"
 	g := &generator{t: t, defs: map[string]any{}, comments: map[string]map[string]string{}}
 	root := g.object(reflect.TypeFor[result.Result]())
 	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
@@ -37,19 +31,7 @@ func TestSchema(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want = append(want, '\n')
-	if *update {
-		if err := os.WriteFile(path, want, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(string(want), string(got)); d != "" {
-		t.Errorf("docs/result.schema.json is stale, run make generate: %s", d)
-	}
+	generated.File(t, "../../docs/result.schema.json", string(want)+"\n", "make generate")
 }
 
 // generator makes a JSON Schema of Go types.

@@ -26,18 +26,16 @@ func (s *Sent) Lost() string {
 		return ""
 	}
 	text := fmt.Sprintf("%s: %d of %d sends to %s failed", s.To, s.Failed, s.Sends, s.Address)
-	if s.To == SpansSent {
-		text = fmt.Sprintf("%s: %d of %d did not arrive at %s, because the queue was full or a send failed", s.To, s.Dropped, s.Dropped+s.Spans, s.Address)
-	}
-	if s.Error != "" {
-		text += ": " + s.Error
-	}
 	switch {
 	case s.To == SpansSent:
+		text = fmt.Sprintf("%s: %d of %d did not arrive at %s, because the queue was full or a send failed", s.To, s.Dropped, s.Dropped+s.Spans, s.Address)
 	case s.Complete:
 		text += "; the last send arrived, so the totals there are complete"
 	default:
 		text += "; the last send did not arrive, so the totals there are not complete"
+	}
+	if s.Error != "" {
+		text += ": " + s.Error // last, because it may be long and then be cut
 	}
 	return text
 }

@@ -49,6 +49,18 @@ type Config struct {
 	Client *http.Client
 }
 
+// Complete completes the address of an endpoint, as AIPerf does: without a scheme it is http, without a path /metrics.
+func Complete(address string) string {
+	scheme, rest, ok := strings.Cut(address, "://")
+	if !ok {
+		scheme, rest = "http", address
+	}
+	if !strings.ContainsAny(rest, "/?") {
+		rest += "/metrics"
+	}
+	return scheme + "://" + rest
+}
+
 // Window is what was collected between two calls of Take.
 type Window struct {
 	Pages []*Page

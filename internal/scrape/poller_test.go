@@ -250,3 +250,13 @@ func TestPollerOverHTTP(t *testing.T) {
 	f("ftp://"+host, scrape.ErrConnect)
 	f(testkit.Port(t)+"/metrics", scrape.ErrConnect)
 }
+
+func TestAddresses(t *testing.T) {
+	for text, want := range map[string]string{
+		"host:8002": "http://host:8002/metrics", "https://host": "https://host/metrics", "http://host:1/other": "http://host:1/other", "host/m": "http://host/m",
+	} {
+		if got := scrape.Complete(text); got != want {
+			t.Errorf("%s is %s, want %s", text, got, want)
+		}
+	}
+}

@@ -9,8 +9,8 @@ import (
 	"github.com/redline-bench/redline/internal/tensor"
 )
 
-// Check returns an error if this client cannot measure the model. The messages are those of simple_perf_client.py.
-func Check(m *service.Model, o *Options) error {
+// Check returns an error if this client cannot measure the model with requests of this batch size. The messages are those of simple_perf_client.py.
+func Check(m *service.Model, batch int) error {
 	if n := len(m.Inputs); n != 1 {
 		return fmt.Errorf("expecting 1 input, got %d", n)
 	}
@@ -34,8 +34,8 @@ func Check(m *service.Model, o *Options) error {
 	if out[dims-1] != -1 {
 		return fmt.Errorf("expecting output to have variable shape [-1], model '%s' output has %s", m.Name, list(out))
 	}
-	if m.MaxBatch == 0 && o.Batch > 1 {
-		return fmt.Errorf("model '%s' does not support batching: omit -b %d", m.Name, o.Batch)
+	if m.MaxBatch == 0 && batch > 1 {
+		return fmt.Errorf("model '%s' does not support batching: omit -b %d", m.Name, batch)
 	}
 	return nil
 }

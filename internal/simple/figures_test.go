@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
 )
@@ -50,12 +51,12 @@ func TestMeasureSkipsTheWarmup(t *testing.T) {
 	if _, err := tap.Open(t.Context(), deaf{}); err != nil {
 		t.Fatal(err)
 	}
-	f, ok := Measure(tap, &Options{Warmup: 2, Concurrency: 2})
+	f, ok := Measure(tap, &plan.Plan{Measure: plan.Measure{WarmupCount: 2}})
 	near := func(a, b float64) bool { return math.Abs(a-b) < 1e-9 }
 	if !ok || !near(f.P50, 4.5) || !near(f.Avg, 4.5) || !near(f.Slowest, 6) || !near(f.Throughput, 4/3.006) {
 		t.Errorf("%t %+v", ok, f)
 	}
-	if _, ok := Measure(tap, &Options{Warmup: 6}); ok {
+	if _, ok := Measure(tap, &plan.Plan{Measure: plan.Measure{WarmupCount: 6}}); ok {
 		t.Error("figures of no request")
 	}
 }

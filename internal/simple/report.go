@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/stats"
 )
 
@@ -19,9 +20,9 @@ type Figures struct {
 }
 
 // Measure computes the figures from the requests after the warm-up. It returns false if none succeeded.
-func Measure(t *Tap, o *Options) (Figures, bool) {
-	spans := t.run(o.Warmup)
-	f := Figures{Concurrency: o.Concurrency}
+func Measure(t *Tap, p *plan.Plan) (Figures, bool) {
+	spans := t.run(p.Measure.WarmupCount)
+	f := Figures{Concurrency: p.Load.Concurrency.Start}
 	if len(spans) == 0 {
 		return f, false
 	}

@@ -19,50 +19,60 @@ import (
 	"github.com/redline-bench/redline/internal/secret"
 )
 
-// Options are the options of the command line.
+// Plan is a run as one checked value. Options.Plan makes it, and nothing below reads an option.
+type Plan struct {
+	*plan.Plan
+	// Elements is the last dimension of the zeros that are sent. Only the server knows the name of the input.
+	Elements int
+}
+
+// For is the plan of the requests for a model whose input has this name.
+func (p Plan) For(input string) *plan.Plan {
+	if p.Input.Source != plan.Zero {
+		return p.Plan
+	}
+	return p.With(func(c *plan.Plan) { c.Input.Shapes = map[string][]int64{input: {int64(p.Elements)}} })
+}
+
+// Options are a command line as it is read: the draft of a plan, and values that Plan turns into parts of it.
 type Options struct {
-	Verbose     bool
-	Model       string
-	Version     string
-	Batch       int
-	Shape       int
-	URL         string
-	Protocol    plan.Protocol
-	Count       int
-	Warmup      int
-	CSV         string
-	Concurrency int
-	Data        string // a JSON file or a folder; empty for zeros
-	JSON        string
-	Embedded    bool
-	Outcome     plan.Outcome
-	Given       []string // the options of the command line, as optset.Set.Arguments
+	Draft    plan.Plan
+	url      string
+	protocol plan.Protocol
+	verbose  bool
+	elements int
+	data     string // a JSON file or a folder; empty for zeros
+	// Arguments are the options without secrets, as option.Table has them.
+	Arguments []string
 }
 
 // Defaults are those of simple_perf_client.py.
-func Defaults() Options {
-	return Options{Batch: 1, Shape: 1, Protocol: plan.HTTP, Count: 1000, Warmup: 500, Concurrency: 1, Outcome: plan.DefaultOutcome()}
+func Defaults() *Options {
+	o := &Options{Draft: plan.Default(), protocol: plan.HTTP, elements: 1}
+	o.Draft.Measure.RequestCount, o.Draft.Measure.WarmupCount = 1000, 500
+	return o
 }
 
 // Rows are the options that set o.
 func (o *Options) Rows() []option.Row {
+	d := &o.Draft
 	return slices.Concat(option.Group("Options", []option.Row{
-		{Long: "verbose", Short: 'v', Help: "print details of the model, the requests and the results on standard error", To: option.Switch(&o.Verbose)},
-		{Long: "model-name", Short: 'm', Arg: "NAME", Help: "name of the model; required", To: option.Text(&o.Model)},
-		{Long: "model-version", Short: 'x', Arg: "VERSION", Default: "the latest", Help: "version of the model", To: option.Text(&o.Version)},
-		{Long: "batch-size", Short: 'b', Arg: "N", Help: "inferences per request", To: option.Int(&o.Batch, math.MinInt)},
-		{Long: "shape", Short: 's', Arg: "N", Help: "elements of the input's last dimension", To: option.Int(&o.Shape, math.MinInt)},
-		{Long: "url", Short: 'u', Arg: "HOST:PORT", Default: "localhost:8000, localhost:8001 with gRPC", Help: "address of the server", Secret: secret.URL, To: option.Text(&o.URL)},
-		{Long: "protocol", Short: 'i', Arg: "NAME", Help: "protocol: HTTP or gRPC", To: option.OneOf(&o.Protocol, "HTTP", "gRPC")},
-		{Long: "iteration_count", Short: 'c', Also: "iteration-count", Arg: "N", Help: "number of requests to measure", To: option.Int(&o.Count, math.MinInt)},
-		{Long: "warmup_count", Short: 'w', Also: "warmup-count", Arg: "N", Help: "number of warm-up requests before the measurement", To: option.Int(&o.Warmup, math.MinInt)},
-		{Long: "csv", Arg: "FILE", Writes: true, Help: "also write the numbers as CSV, with latencies in microseconds", To: option.Text(&o.CSV)},
+		{Long: "verbose", Short: 'v', Help: "print details of the model, the requests and the results on standard error", To: option.Switch(&o.verbose)},
+		{Long: "model-name", Short: 'm', Arg: "NAME", Help: "name of the model; required", To: option.Text(&d.Target.Model)},
+		{Long: "model-version", Short: 'x', Arg: "VERSION", Default: "the latest", Help: "version of the model", To: option.Text(&d.Target.Version)},
+		{Long: "batch-size", Short: 'b', Arg: "N", Help: "inferences per request", To: option.Int(&d.Input.Batch, math.MinInt)},
+		{Long: "shape", Short: 's', Arg: "N", Help: "elements of the input's last dimension", To: option.Int(&o.elements, math.MinInt)},
+		{Long: "url", Short: 'u', Arg: "HOST:PORT", Default: "localhost:8000, localhost:8001 with gRPC", Help: "address of the server", Secret: secret.URL, To: option.Text(&o.url)},
+		{Long: "protocol", Short: 'i', Arg: "NAME", Help: "protocol: HTTP or gRPC", To: option.OneOf(&o.protocol, "HTTP", "gRPC")},
+		{Long: "iteration_count", Short: 'c', Also: "iteration-count", Arg: "N", Help: "number of requests to measure", To: option.Int(&d.Measure.RequestCount, math.MinInt)},
+		{Long: "warmup_count", Short: 'w', Also: "warmup-count", Arg: "N", Help: "number of warm-up requests before the measurement", To: option.Int(&d.Measure.WarmupCount, math.MinInt)},
+		{Long: "csv", Arg: "FILE", Writes: true, Help: "also write the numbers as CSV, with latencies in microseconds", To: option.Text(&d.Output.CSV)},
 	}), option.Group("Options that Triton's simple client does not have", []option.Row{
-		{Long: "concurrency", Arg: "N", Help: "number of requests in flight", To: option.Int(&o.Concurrency, 1)},
-		{Long: "input-data", Arg: "FILE|DIR", Default: "zeros", Help: "input data, in the form that profile accepts", To: option.Text(&o.Data)},
-		{Long: "json", Arg: "FILE", Writes: true, Help: "write the whole result, with client health and verdict, as JSON", To: option.Text(&o.JSON)},
-		{Long: "embedded", Help: "start the reference server for this run", To: option.Switch(&o.Embedded)},
-	}), o.Outcome.Rows())
+		{Long: "concurrency", Arg: "N", Help: "number of requests in flight", To: option.Int(&d.Load.Concurrency.Start, 1)},
+		{Long: "input-data", Arg: "FILE|DIR", Default: "zeros", Help: "input data, in the form that profile accepts", To: option.Text(&o.data)},
+		{Long: "json", Arg: "FILE", Writes: true, Help: "write the whole result, with client health and verdict, as JSON", To: option.Text(&d.Output.ResultJSON)},
+		{Long: "embedded", Help: "start the reference server for this run", To: option.Switch(&d.Target.Embedded)},
+	}), d.Outcome.Rows())
 }
 
 // Parse reads a command line; its secrets go to secrets. The error is option.ErrHelp if help was asked for.
@@ -76,54 +86,56 @@ func Parse(args []string, secrets *secret.Set) (*Options, error) {
 	case len(rest) > 0:
 		return nil, table.Unexpected(rest[0], 0)
 	}
-	o.Given = table.Arguments()
-	o.Warmup = max(o.Warmup, 0) // the Python client takes a negative number for 0
-	o.URL = cmp.Or(o.URL, o.Protocol.Address())
-	return &o, nil
+	o.Arguments = table.Arguments()
+	return o, nil
 }
 
-// Valid refuses numbers that are impossible for a run. It is not part of Parse because simple_perf_client.py accepts them as
-// whole numbers and fails later, with another exit code.
-func (o *Options) Valid() error {
+// Plan completes and checks the draft. It is not part of Parse because simple_perf_client.py accepts any whole numbers and fails
+// later, with another exit code.
+func (o *Options) Plan() (Plan, error) {
+	d := o.Draft
+	t, in, m := &d.Target, &d.Input, &d.Measure
+	if err := o.valid(); err != nil {
+		return Plan{}, err
+	}
+	t.Over(o.protocol)
+	var err error
+	if t.URL, t.TLS.GRPC, err = plan.Address(cmp.Or(o.url, t.URL), o.protocol, "v2"); err != nil {
+		return Plan{}, err
+	}
+	t.Call, in.BatchSet = plan.Sync, true
+	m.Window, m.MinRequests, m.StopOnFailure = plan.CountWindows, m.RequestCount, true
+	m.WarmupCount = max(m.WarmupCount, 0) // the Python client takes a negative number for 0
+	if o.verbose {
+		d.Verbose = 1
+	}
+	in.Source, in.StringData = plan.Zero, "0" // simple_perf_client.py sends the text "0" for strings
+	if o.data != "" {
+		info, err := os.Stat(o.data)
+		if err != nil {
+			return Plan{}, fmt.Errorf("there is no file or folder %s for --input-data", o.data)
+		}
+		in.Source, in.StringData, in.Paths = plan.JSONFiles, "", []string{o.data}
+		if info.IsDir() {
+			in.Source = plan.Directory
+		}
+	}
+	checked, err := plan.New(d)
+	return Plan{Plan: checked, Elements: o.elements}, err
+}
+
+// valid refuses numbers that are impossible for a run.
+func (o *Options) valid() error {
+	count, inFlight, batch := o.Draft.Measure.RequestCount, o.Draft.Load.Concurrency.Start, o.Draft.Input.Batch
 	switch {
-	case o.Count < 1:
-		return fmt.Errorf("-c %d: at least one request must be measured", o.Count)
-	case o.Count < o.Concurrency:
-		return fmt.Errorf("-c %d is less than --concurrency %d", o.Count, o.Concurrency)
-	case o.Batch < 0 || o.Shape < 0:
+	case count < 1:
+		return fmt.Errorf("-c %d: at least one request must be measured", count)
+	case count < inFlight:
+		return fmt.Errorf("-c %d is less than --concurrency %d", count, inFlight)
+	case batch < 0 || o.elements < 0:
 		return errors.New("negative dimensions are not allowed")
-	case o.Batch == 0:
+	case batch == 0:
 		return errors.New("-b 0: a request has at least one inference")
 	}
-	_, _, err := plan.Address(o.URL, o.Protocol, "v2")
-	return err
-}
-
-// Plan is the run as a plan.
-func (o *Options) Plan() (*plan.Plan, error) {
-	p := plan.Default()
-	t, in, m := &p.Target, &p.Input, &p.Measure
-	t.Over(o.Protocol)
-	t.Model, t.Version, t.Call = o.Model, o.Version, plan.Sync
-	url, tls, err := plan.Address(o.URL, o.Protocol, "v2")
-	if err != nil {
-		return nil, err
-	}
-	t.URL, t.TLS.GRPC = url, tls
-	p.Load.Concurrency.Start = o.Concurrency
-	m.Window, m.RequestCount, m.MinRequests, m.WarmupCount, m.StopOnFailure = plan.CountWindows, o.Count, o.Count, o.Warmup, true
-	in.Batch, in.BatchSet = o.Batch, true
-	if o.Data == "" {
-		in.Source, in.StringData = plan.Zero, "0" // simple_perf_client.py sends the text "0" for strings
-		return plan.New(p)
-	}
-	in.Source, in.Paths = plan.JSONFiles, []string{o.Data}
-	info, err := os.Stat(o.Data)
-	if err != nil {
-		return nil, fmt.Errorf("there is no file or folder %s for --input-data", o.Data)
-	}
-	if info.IsDir() {
-		in.Source = plan.Directory
-	}
-	return plan.New(p)
+	return nil
 }

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/plan"
@@ -20,34 +19,72 @@ import (
 	"github.com/redline-bench/redline/internal/tensor"
 )
 
+// planned is the plan of a command line.
+func planned(t *testing.T, line string) simple.Plan {
+	t.Helper()
+	o, err := simple.Parse(strings.Fields(line), nil)
+	if err != nil {
+		t.Fatalf("%s: %v", line, err)
+	}
+	p, err := o.Plan()
+	if err != nil {
+		t.Fatalf("%s: %v", line, err)
+	}
+	return p
+}
+
+// wanted is the plan with the defaults of simple_perf_client.py, changed.
+func wanted(protocol plan.Protocol, change func(*plan.Plan)) *plan.Plan {
+	p := plan.Default()
+	p.Target.Over(protocol)
+	p.Target.Call = plan.Sync
+	p.Input.BatchSet, p.Input.Source, p.Input.StringData = true, plan.Zero, "0"
+	p.Measure.Window, p.Measure.RequestCount, p.Measure.MinRequests, p.Measure.WarmupCount, p.Measure.StopOnFailure = plan.CountWindows, 1000, 1000, 500, true
+	change(&p)
+	return &p
+}
+
 func TestDefaultsAreTheOriginals(t *testing.T) {
-	o, err := simple.Parse([]string{"-m", "x"}, nil)
-	want := &simple.Options{Model: "x", Batch: 1, Shape: 1, URL: "localhost:8000", Protocol: plan.HTTP, Count: 1000, Warmup: 500, Concurrency: 1, Outcome: plan.DefaultOutcome(), Given: []string{"--model-name=x"}}
-	if diff := cmp.Diff(want, o); err != nil || diff != "" {
-		t.Errorf("%v\n%s", err, diff)
+	f := func(line string, want *plan.Plan) {
+		t.Helper()
+		if got := planned(t, line); got.Elements != 1 || cmp.Diff(want, got.Plan) != "" {
+			t.Errorf("%s: %d elements\n%s", line, got.Elements, cmp.Diff(want, got.Plan))
+		}
 	}
-	if o, err := simple.Parse([]string{"-m", "x", "-w", "-1", "-i", "grpc"}, nil); err != nil || o.Warmup != 0 || o.URL != "localhost:8001" {
-		t.Errorf("%v, %+v", err, o)
-	}
+	f("-m x", wanted(plan.HTTP, func(p *plan.Plan) { p.Target.Model = "x" }))
+	f("-m x -w -1 -i grpc", wanted(plan.GRPC, func(p *plan.Plan) { p.Target.Model, p.Measure.WarmupCount = "x", 0 }))
 }
 
 func TestEveryOptionOfTheOriginal(t *testing.T) {
-	want := &simple.Options{
-		Verbose: true, Model: "m", Version: "3", Batch: 4, Shape: 5, URL: "h:1", Protocol: plan.GRPC,
-		Count: 6, Warmup: 0, CSV: "f", Concurrency: 1, Outcome: plan.DefaultOutcome(),
-	}
+	want := wanted(plan.GRPC, func(p *plan.Plan) {
+		p.Verbose, p.Output.CSV = 1, "f"
+		p.Target.Model, p.Target.Version, p.Target.URL, p.Input.Batch = "m", "3", "h:1", 4
+		p.Measure.RequestCount, p.Measure.MinRequests, p.Measure.WarmupCount = 6, 6, 0
+	})
 	for _, line := range []string{
 		"-v -m m -x 3 -b 4 -s 5 -u h:1 -i gRPC -c 6 -w 0 --csv f",
 		"--verbose --model-name m --model-version=3 --batch-size 4 --shape 5 --url h:1 --protocol GRPC --iteration_count 6 --warmup_count 0 --csv=f",
 		"--verb --model-n m --model-v=3 --batch 4 --sh 5 --ur h:1 --prot grpc --iteration-count 6 --warmup-count=0 --cs=f",
 	} {
-		o, err := simple.Parse(strings.Fields(line), nil)
-		if o != nil && len(o.Given) != 10 {
-			t.Errorf("%s: %q", line, o.Given)
+		got := planned(t, line)
+		if diff := cmp.Diff(want, got.Plan); got.Elements != 5 || diff != "" {
+			t.Errorf("%s: %d elements\n%s", line, got.Elements, diff)
 		}
-		if diff := cmp.Diff(want, o, cmpopts.IgnoreFields(simple.Options{}, "Given")); err != nil || diff != "" {
-			t.Errorf("%s: %v\n%s", line, err, diff)
-		}
+	}
+}
+
+// The result has the whole plan: with the server, the files and the outcome.
+func TestThePlanIsWhole(t *testing.T) {
+	got := planned(t, "-m x --embedded --json f.json --label monday --concurrency 3")
+	want := wanted(plan.HTTP, func(p *plan.Plan) {
+		p.Target.Model, p.Target.Embedded, p.Output.ResultJSON, p.Outcome.Label, p.Load.Concurrency.Start = "x", true, "f.json", "monday", 3
+	})
+	if diff := cmp.Diff(want, got.Plan); diff != "" {
+		t.Error(diff)
+	}
+	want.Input.Shapes = map[string][]int64{"INPUT0": {1}}
+	if diff := cmp.Diff(want, got.For("INPUT0")); diff != "" {
+		t.Error(diff)
 	}
 }
 
@@ -77,7 +114,7 @@ func TestValuesThatNoRunCanBeMadeOf(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := ""
-		if err := o.Valid(); err != nil {
+		if _, err := o.Plan(); err != nil {
 			got = err.Error()
 		}
 		if got != want {
@@ -97,28 +134,28 @@ func spec(dims ...int64) service.TensorSpec {
 }
 
 func TestCheckInTheWordsOfTheOriginal(t *testing.T) {
-	f := func(want string, o *simple.Options, batch int, in, out []service.TensorSpec) {
+	f := func(want string, size, batch int, in, out []service.TensorSpec) {
 		t.Helper()
 		got := ""
-		if err := simple.Check(&service.Model{Name: "m", MaxBatch: batch, Inputs: in, Outputs: out}, o); err != nil {
+		if err := simple.Check(&service.Model{Name: "m", MaxBatch: batch, Inputs: in, Outputs: out}, size); err != nil {
 			got = err.Error()
 		}
 		if got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
-	one := &simple.Options{Batch: 1}
+	const one = 1
 	free, fixed, matrix := []service.TensorSpec{spec(-1)}, []service.TensorSpec{spec(16)}, []service.TensorSpec{spec(-1, -1)}
 	f("", one, 8, free, free)
 	f("", one, 0, free, free)
-	f("", &simple.Options{Batch: 3}, 8, free, free)
+	f("", 3, 8, free, free)
 	f("expecting 1 input, got 2", one, 8, append(free, spec(-1)), free)
 	f("expecting 1 output, got 0", one, 8, free, nil)
 	f("expecting input to have 2 dimensions, model 'm' input has 3", one, 8, matrix, free)
 	f("expecting output to have 1 dimensions, model 'm' output has 2", one, 0, free, matrix)
 	f("expecting input to have variable shape [-1], model 'm' input has [-1, 16]", one, 8, fixed, free)
 	f("expecting output to have variable shape [-1], model 'm' output has [16]", one, 0, free, fixed)
-	f("model 'm' does not support batching: omit -b 2", &simple.Options{Batch: 2}, 0, free, free)
+	f("model 'm' does not support batching: omit -b 2", 2, 0, free, free)
 }
 
 func TestTheReportReadsAsTheOriginals(t *testing.T) {

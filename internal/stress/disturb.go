@@ -22,13 +22,13 @@ type Control interface {
 
 // disturb starts the disturbances of the options; they end with ctx.
 func (r *run) disturb(ctx context.Context, wg *sync.WaitGroup) {
-	if r.opts.Chaos > 0 {
+	if r.plan.Chaos > 0 {
 		wg.Go(func() { r.chaos(ctx) })
 	}
-	if r.opts.CutEvery > 0 {
+	if r.plan.CutEvery > 0 {
 		wg.Go(func() {
-			rng := rand.New(rand.NewPCG(uint64(r.opts.Seed), 1))
-			for sleep(ctx, r.opts.CutEvery) {
+			rng := rand.New(rand.NewPCG(uint64(r.plan.Seed), 1))
+			for sleep(ctx, r.plan.CutEvery) {
 				r.cfg.Cutter.Cut(rng)
 			}
 		})
@@ -38,7 +38,7 @@ func (r *run) disturb(ctx context.Context, wg *sync.WaitGroup) {
 // chaos unloads and loads the model while the run lasts.
 func (r *run) chaos(ctx context.Context) {
 	count := &counted{Control: r.cfg.Control, n: &r.unloads}
-	if _, err := Unload(ctx, count, r.opts.Chaos, r.opts.ChaosDown); err != nil {
+	if _, err := Unload(ctx, count, r.plan.Chaos, r.plan.ChaosDown); err != nil {
 		r.abort(err)
 	}
 }

@@ -30,7 +30,7 @@ type Step struct {
 
 // generator draws the passes of one thread.
 type generator struct {
-	opts   *Options
+	plan   *Plan
 	rng    *twister
 	thread int
 	next   int       // iteration
@@ -40,32 +40,32 @@ type generator struct {
 }
 
 // Seeds are the seeds of the threads.
-func Seeds(o *Options) []uint32 {
-	rng := newTwister(o.Seed)
-	seeds := make([]uint32, o.Threads)
+func Seeds(p *Plan) []uint32 {
+	rng := newTwister(p.Seed)
+	seeds := make([]uint32, p.Threads)
 	for i := range seeds {
 		seeds[i] = rng.uint32()
 	}
 	return seeds
 }
 
-func newGenerator(o *Options, thread int, seed uint32) *generator {
-	return &generator{opts: o, rng: newTwister(seed), thread: thread, last: make([]Pattern, o.Contexts()), used: make([]bool, o.Contexts())}
+func newGenerator(p *Plan, thread int, seed uint32) *generator {
+	return &generator{plan: p, rng: newTwister(seed), thread: thread, last: make([]Pattern, p.Contexts()), used: make([]bool, p.Contexts())}
 }
 
 // pass draws the next iteration. The order of the draws is that of sequence_stress.py, so that seeds mean the same.
 func (g *generator) pass() *Pass {
 	p := &Pass{Thread: g.thread, Iteration: g.next}
 	g.next++
-	if g.rng.float() < g.opts.RareShare && g.opts.Rare > 0 || g.opts.Common == 0 {
+	if g.rng.float() < g.plan.RareShare && g.plan.Rare > 0 || g.plan.Common == 0 {
 		draw := g.rng.float()
-		p.Context = g.opts.Common + g.rare
-		p.Pattern = g.opts.RareWeights.choose(draw, g.allowed(p.Context))
-		g.rare = (g.rare + 1) % g.opts.Rare
+		p.Context = g.plan.Common + g.rare
+		p.Pattern = g.plan.RareWeights.choose(draw, g.allowed(p.Context))
+		g.rare = (g.rare + 1) % g.plan.Rare
 	} else {
-		p.Context = min(int(g.rng.float()*float64(g.opts.Common)), g.opts.Common-1)
+		p.Context = min(int(g.rng.float()*float64(g.plan.Common)), g.plan.Common-1)
 		draw := g.rng.float()
-		p.Pattern = g.opts.Weights.choose(draw, g.allowed(p.Context))
+		p.Pattern = g.plan.Weights.choose(draw, g.allowed(p.Context))
 	}
 	g.last[p.Context], g.used[p.Context] = p.Pattern, true
 	g.fill(p)
@@ -91,7 +91,7 @@ func (g *generator) fill(p *Pass) {
 	default: // the others are one sequence
 	}
 	for range parts {
-		p.Lengths = append(p.Lengths, max(1, int(g.rng.normal(g.opts.LengthMean, g.opts.LengthDev))))
+		p.Lengths = append(p.Lengths, max(1, int(g.rng.normal(g.plan.LengthMean, g.plan.LengthDev))))
 	}
 	for part, n := range p.Lengths {
 		ends := p.Pattern != Idle && (!p.Pattern.leavesOpen() || part < parts-1)
@@ -102,8 +102,8 @@ func (g *generator) fill(p *Pass) {
 		}
 	}
 	if p.Pattern == Idle {
-		p.Steps = append(p.Steps, Step{Value: g.value(), Position: p.Lengths[0], Refused: true, Wait: g.opts.IdleTime})
+		p.Steps = append(p.Steps, Step{Value: g.value(), Position: p.Lengths[0], Refused: true, Wait: g.plan.IdleTime})
 	}
 }
 
-func (g *generator) value() int64 { return int64(g.rng.below(uint32(g.opts.Values))) }
+func (g *generator) value() int64 { return int64(g.rng.below(uint32(g.plan.Values))) }

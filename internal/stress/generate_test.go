@@ -63,7 +63,7 @@ func TestPatternsAreTheOriginals(t *testing.T) {
 	var got []string
 	requests := 0
 	for thread := range o.Threads {
-		for _, p := range passes(&o, thread, 40) {
+		for _, p := range passes(o, thread, 40) {
 			line := fmt.Sprintf("%d %d %s", thread, o.ID(p.Thread, p.Context), p.Pattern)
 			for _, n := range p.Lengths {
 				line += fmt.Sprintf(" %d", n)
@@ -88,7 +88,7 @@ func TestStepsOfAPattern(t *testing.T) {
 	seen := map[Pattern]bool{}
 	o.Weights[Idle] = 10
 	for thread := range 4 {
-		for _, p := range passes(&o, thread, 400) {
+		for _, p := range passes(o, thread, 400) {
 			seen[p.Pattern] = true
 			starts, ends, refused := 0, 0, 0
 			for i, s := range p.Steps {
@@ -127,7 +127,7 @@ func TestNoStartNeedsAnEnd(t *testing.T) {
 	o.RareWeights = o.Weights
 	for thread := range 4 {
 		last := map[int]Pattern{}
-		for _, p := range passes(&o, thread, 500) {
+		for _, p := range passes(o, thread, 500) {
 			if l, ok := last[p.Context]; ok && p.Pattern == NoStart && l.leavesOpen() {
 				t.Fatalf("%s follows %s", p.Pattern, l)
 			}
@@ -161,7 +161,7 @@ func TestWeights(t *testing.T) {
 }
 
 // passes draws the first n passes of a thread.
-func passes(o *Options, thread, n int) []*Pass {
+func passes(o *Plan, thread, n int) []*Pass {
 	threads := *o
 	threads.Threads = thread + 1
 	g := newGenerator(o, thread, Seeds(&threads)[thread])

@@ -136,8 +136,8 @@ func (l *line) judgeSum(ev *Event, at int64) verdict {
 	if ev.Step.End {
 		l.final = ev.Answer
 	}
-	if took := time.Duration(at-l.began) - l.waited; r.opts.Timeout > 0 && took > r.opts.Timeout {
-		return l.fail(Late, fmt.Sprintf("the sequence has taken %s, more than %s%s", took.Round(time.Millisecond), r.opts.Timeout, r.idleHint()))
+	if took := time.Duration(at-l.began) - l.waited; r.plan.Timeout > 0 && took > r.plan.Timeout {
+		return l.fail(Late, fmt.Sprintf("the sequence has taken %s, more than %s%s", took.Round(time.Millisecond), r.plan.Timeout, r.idleHint()))
 	}
 	return right
 }
@@ -145,7 +145,7 @@ func (l *line) judgeSum(ev *Event, at int64) verdict {
 // repeated reports whether the server may have received a request of this pass or the previous one twice: over HTTP the transport
 // sends a request again after a cut, and the server may process the first copy after the second.
 func (l *line) repeated(at int64) bool {
-	return l.t.run.opts.Protocol == plan.HTTP && l.t.run.cutDuring(cmp.Or(l.earlier, l.began), at)
+	return l.t.run.plan.Target.Protocol == plan.HTTP && l.t.run.cutDuring(cmp.Or(l.earlier, l.began), at)
 }
 
 // judgeWrong names the fault behind a wrong sum.
@@ -197,10 +197,10 @@ func (l *line) judgeError(c *service.Call, s *Step, text string) verdict {
 	case c.Rec.Class == record.Canceled:
 		return disturbed // the run was stopped
 	case c.Rec.Class == record.Timeout:
-		return l.fail(Late, fmt.Sprintf("no answer to request %d of the sequence within %s%s", s.Position+1, cmp.Or(r.opts.Timeout, engine.StallAfter), r.idleHint()))
+		return l.fail(Late, fmt.Sprintf("no answer to request %d of the sequence within %s%s", s.Position+1, cmp.Or(r.plan.Timeout, engine.StallAfter), r.idleHint()))
 	case errors.Is(c.Err, service.ErrOtherRequest):
 		return l.fail(Swapped, text)
-	case r.opts.Disturbs():
+	case r.plan.Disturbs():
 		return disturbed
 	case refused && l.expired():
 		l.t.tally.Expired++
@@ -218,16 +218,16 @@ func (l *line) judgeError(c *service.Call, s *Step, text string) verdict {
 // the second. Trains cannot.
 func (l *line) expired() bool {
 	n := len(l.history)
-	return l.t.run.cfg.Train == nil && n > 1 && l.t.run.opts.ServerIdle > 0 && l.history[n-2].Took >= l.t.run.opts.ServerIdle
+	return l.t.run.cfg.Train == nil && n > 1 && l.t.run.cfg.ServerIdle > 0 && l.history[n-2].Took >= l.t.run.cfg.ServerIdle
 }
 
 // idleHint says why sequences may wait long for a slot.
 func (r *run) idleHint() string {
-	if r.opts.ServerIdle < r.opts.Timeout {
+	if r.cfg.ServerIdle < r.plan.Timeout {
 		return ""
 	}
 	return fmt.Sprintf("; the model keeps a sequence without END in its slot for %s: shorten its max_sequence_idle_microseconds or raise --timeout",
-		r.opts.ServerIdle)
+		r.cfg.ServerIdle)
 }
 
 // fail keeps a failure with its history.

@@ -71,7 +71,7 @@ func (t *thread) name() string { return "thread_" + strconv.Itoa(t.id) }
 
 // advance starts passes up to Overlap, and returns the slots that have something to send. The caller holds the lock.
 func (t *thread) advance() (ready []int) {
-	for t.active < t.run.opts.Overlap && !t.resting {
+	for t.active < t.run.plan.Overlap && !t.resting {
 		p := t.held
 		if t.held = nil; p == nil && !t.over && !t.run.stopping.Load() {
 			p = t.draw()
@@ -123,7 +123,7 @@ func (l *line) begin(p *Pass) bool {
 	l.pass, l.at, l.step, l.began, l.waited, l.sum, l.history = p, 0, 0, 0, 0, 0, nil
 	l.since = l.t.run.begun(l.since[:0])
 	l.t.begun.Add(1)
-	l.t.tally.sent(p, p.Context >= l.t.run.opts.Common)
+	l.t.tally.sent(p, p.Context >= l.t.run.plan.Common)
 	l.t.run.logPass(l)
 	return true
 }
@@ -146,7 +146,7 @@ func (l *line) Next(c *service.Call) {
 	s := &train.steps[0]
 	c.Req = train.req
 	c.Vars = service.Vars{SeqID: uint64(l.id), Start: s.Start, End: s.End, Present: true}
-	if l.t.run.opts.StringIDs {
+	if l.t.run.plan.StringIDs {
 		c.Vars.SeqName = l.name
 	}
 	if l.t.run.cfg.Train == nil { // a train has ids of its own
@@ -214,24 +214,24 @@ func (l *line) end(lost bool) {
 func (l *line) renew() {
 	l.lost = append(l.lost, l.before.Iteration)
 	l.id = l.idAfter(len(l.lost))
-	l.name = l.t.run.opts.name(l.id)
+	l.name = l.t.run.plan.name(l.id)
 	l.doubt = len(l.lost) >= l.spare()
 	l.before, l.final = nil, 0
 }
 
 // spare is how many correlation ids the line has.
-func (l *line) spare() int { return l.t.run.opts.IDBlock / l.t.run.opts.Contexts() }
+func (l *line) spare() int { return l.t.run.plan.IDBlock / l.t.run.plan.Contexts() }
 
 // idAfter is the correlation id after so many losses.
 func (l *line) idAfter(losses int) int {
-	o := l.t.run.opts
-	return o.ID(l.t.id, l.index+losses%l.spare()*o.Contexts())
+	p := l.t.run.plan
+	return p.ID(l.t.id, l.index+losses%l.spare()*p.Contexts())
 }
 
 // nameIn is the correlation id, as text, that the line had in an iteration.
 func (l *line) nameIn(iteration int) string {
 	before, _ := slices.BinarySearch(l.lost, iteration)
-	return l.t.run.opts.name(l.idAfter(before))
+	return l.t.run.plan.name(l.idAfter(before))
 }
 
 // pause leaves the sequence alone before its next request.

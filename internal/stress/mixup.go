@@ -94,7 +94,7 @@ func (s *search) compare(thread int, all []*suspect) {
 	until := 0
 	for _, q := range all {
 		until = max(until, q.until[thread])
-		q.last = make([]find, s.run.opts.Contexts())
+		q.last = make([]find, s.run.plan.Contexts())
 	}
 	draw := s.run.passes(thread)
 	var sums []int64

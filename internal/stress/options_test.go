@@ -16,43 +16,50 @@ import (
 var epoch = time.Unix(1700000000, 0)
 
 // parsed are the defaults as Parse gives them.
-func parsed() Options {
-	o := Defaults()
-	o.Seed, o.URL, o.Server, o.Connections = 1700000000, "localhost:8001", Address{Host: "localhost:8001"}, 8
-	return o
+func parsed() *Plan {
+	p := Defaults()
+	p.Seed, p.Server = 1700000000, Address{Host: "localhost:8001"}
+	p.Target.Over(plan.GRPC)
+	p.Target.Connections, p.Target.Streaming = 8, true
+	return p
 }
 
 func TestDefaultsAreTheOriginals(t *testing.T) {
 	o, err := Parse(nil, epoch, nil)
-	want := parsed()
-	if diff := cmp.Diff(&want, o, unread); err != nil || diff != "" {
+	if diff := cmp.Diff(parsed(), o, unread); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
 	}
 }
 
 func TestParse(t *testing.T) {
-	f := func(line string, change func(*Options)) {
+	f := func(line string, change func(*Plan)) {
 		t.Helper()
 		o, err := Parse(strings.Fields(line), epoch, nil)
 		want := parsed()
-		change(&want)
-		if diff := cmp.Diff(&want, o, unread); err != nil || diff != "" {
+		change(want)
+		if diff := cmp.Diff(want, o, unread); err != nil || diff != "" {
 			t.Errorf("%s: %v\n%s", line, err, diff)
 		}
 	}
-	f("-v -v -r 7 -t 3 -i 5 -u h:1 other", func(o *Options) {
-		o.Verbose, o.Seed, o.SeedSet, o.Threads, o.Connections, o.Iterations, o.Model = 2, 7, true, 3, 3, 5, "other"
-		o.URL, o.Server.Host = "h:1", "h:1"
+	f("-v -v -r 7 -t 3 -i 5 -u h:1 other", func(p *Plan) {
+		p.Verbose, p.Seed, p.Threads, p.Target.Connections, p.Iterations, p.Target.Model = 2, 7, 3, 3, 5, "other"
+		p.Target.URL, p.Server.Host = "h:1", "h:1"
 	})
-	f("--verbose --random-seed 7 --concurrency 3 --iterations 5 --url h:1 --model-name other", func(o *Options) {
-		o.Verbose, o.Seed, o.SeedSet, o.Threads, o.Connections, o.Iterations, o.Model = 1, 7, true, 3, 3, 5, "other"
-		o.URL, o.Server.Host = "h:1", "h:1"
+	f("--verbose --random-seed 7 --concurrency 3 --iterations 5 --url h:1 --model-name other", func(p *Plan) {
+		p.Verbose, p.Seed, p.Threads, p.Target.Connections, p.Iterations, p.Target.Model = 1, 7, 3, 3, 5, "other"
+		p.Target.URL, p.Server.Host = "h:1", "h:1"
 	})
-	f("--duration 3s", func(o *Options) { o.Duration, o.Iterations = 3*time.Second, 0 })
-	f("--duration 3s -i 9", func(o *Options) { o.Duration, o.Iterations = 3*time.Second, 9 })
-	f("--protocol HTTP", func(o *Options) { o.Protocol, o.URL, o.Server.Host = plan.HTTP, "localhost:8000", "localhost:8000" })
-	f("--weights valid=1 --rare-weights no-end=2,valid=1 --rare 0.5", func(o *Options) {
-		o.Weights, o.RareWeights, o.RareShare = Weights{Valid: 1}, Weights{NoEnd: 2, Valid: 1}, 0.5
+	f("--duration 3s", func(p *Plan) { p.Duration, p.Iterations = 3*time.Second, 0 })
+	f("--duration 3s -i 9", func(p *Plan) { p.Duration, p.Iterations = 3*time.Second, 9 })
+	f("--protocol HTTP", func(p *Plan) {
+		p.Server.Host, p.Target.Streaming = "localhost:8000", false
+		p.Target.Over(plan.HTTP)
+	})
+	f("-vvv --embedded --json f.json --label monday", func(p *Plan) {
+		p.Verbose, p.Target.Embedded, p.Output.ResultJSON, p.Outcome.Label = 2, true, "f.json", "monday"
+	})
+	f("--weights valid=1 --rare-weights no-end=2,valid=1 --rare 0.5", func(p *Plan) {
+		p.Weights, p.RareWeights, p.RareShare = Weights{Valid: 1}, Weights{NoEnd: 2, Valid: 1}, 0.5
 	})
 }
 
@@ -82,16 +89,15 @@ func TestParseRefuses(t *testing.T) {
 }
 
 // unread leaves out the copy of the command line.
-var unread = cmpopts.IgnoreFields(Options{}, "Given")
+var unread = cmpopts.IgnoreFields(Plan{}, "Arguments")
 
 // What a result keeps of a command line means the same run, with the same seed.
-func TestGivenReadsBack(t *testing.T) {
+func TestArgumentsReadBack(t *testing.T) {
 	o, err := Parse(strings.Fields("-t 4 --rare 0.25 m --unary -i 3"), epoch, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := Parse(o.Given, epoch.Add(time.Hour), nil)
-	again.SeedSet = false
+	again, err := Parse(o.Arguments, epoch.Add(time.Hour), nil)
 	if diff := cmp.Diff(o, again, unread); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
 	}
@@ -105,8 +111,8 @@ func TestAddresses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if o.URL != printed || o.Server.URL() != asked {
-			t.Errorf("%s: %s, %s, want %s, %s", line, o.URL, o.Server.URL(), printed, asked)
+		if o.Target.URL != printed || o.Server.URL() != asked {
+			t.Errorf("%s: %s, %s, want %s, %s", line, o.Target.URL, o.Server.URL(), printed, asked)
 		}
 		if again, err := Parse(o.args(), epoch, nil); err != nil || again.Server != o.Server {
 			t.Errorf("%s: the command of a failure has %v: %v", line, o.args(), err)

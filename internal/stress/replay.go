@@ -60,6 +60,6 @@ func (r *run) replayCommand(l *line) string {
 	if l.pass.Pattern == NoStart && l.before != nil {
 		which = strconv.Itoa(l.before.Iteration) + "," + which
 	}
-	args := r.opts.args()
+	args := r.plan.args()
 	return "redline stress sequence " + strings.Join(append(args, "--replay", strconv.Itoa(l.t.id)+":"+which), " ")
 }

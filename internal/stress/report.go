@@ -10,16 +10,17 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/unit"
 )
 
 // Header is printed before a run starts: the seed and the size of the run.
-func Header(o *Options) string {
-	text := fmt.Sprintf("random seed = %d\nconcurrency = %d\n", o.Seed, o.Threads)
-	if o.Iterations > 0 {
-		text += fmt.Sprintf("iterations = %d\n", o.Iterations)
+func Header(p *Plan) string {
+	text := fmt.Sprintf("random seed = %d\nconcurrency = %d\n", p.Seed, p.Threads)
+	if p.Iterations > 0 {
+		text += fmt.Sprintf("iterations = %d\n", p.Iterations)
 	}
-	if o.Duration > 0 {
-		text += fmt.Sprintf("duration = %s\n", o.Duration)
+	if p.Duration > 0 {
+		text += fmt.Sprintf("duration = %s\n", p.Duration)
 	}
 	return text
 }
@@ -165,18 +166,11 @@ func (s *Summary) result() string {
 	case !s.Passed():
 		return fmt.Sprintf("FAILED: %d of %d iterations in %s; the seed is %d", len(s.Failures), s.Tally.Ended, took, s.Seed)
 	case s.Error != "":
-		return fmt.Sprintf("Ended early: %s without a fault in %s", number(s.Tally.Ended, "iteration"), took)
+		return fmt.Sprintf("Ended early: %s without a fault in %s", unit.Count(s.Tally.Ended, "iteration"), took)
 	case s.Interrupted:
-		return fmt.Sprintf("Interrupted: %s without a fault in %s", number(s.Tally.Ended, "iteration"), took)
+		return fmt.Sprintf("Interrupted: %s without a fault in %s", unit.Count(s.Tally.Ended, "iteration"), took)
 	}
-	return fmt.Sprintf("Passed: %s in %s", number(s.Tally.Ended, "iteration"), took)
-}
-
-func number(n int, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return strconv.Itoa(n) + " " + what
+	return fmt.Sprintf("Passed: %s in %s", unit.Count(s.Tally.Ended, "iteration"), took)
 }
 
 // columns writes a table: the first column to the left, the others to the right.
@@ -202,13 +196,13 @@ func columns(b *strings.Builder, indent string, rows [][]string) {
 }
 
 func (r *run) logThread(t *thread) {
-	if r.opts.Verbose > 0 {
+	if r.plan.Verbose > 0 {
 		r.cfg.Observer.Line(fmt.Sprintf("Starting thread %s with seed %d", t.name(), t.seed))
 	}
 }
 
 func (r *run) logPass(l *line) {
-	if r.opts.Verbose == 0 {
+	if r.plan.Verbose == 0 {
 		return
 	}
 	p := l.pass
@@ -220,7 +214,7 @@ func (r *run) logPass(l *line) {
 }
 
 func (r *run) logAnswer(l *line, e *Event) {
-	if r.opts.Verbose < 2 {
+	if r.plan.Verbose < 2 {
 		return
 	}
 	answer := strconv.FormatInt(e.Answer, 10)

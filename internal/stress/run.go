@@ -16,16 +16,18 @@ import (
 
 // Config is what a run works with.
 type Config struct {
-	Options *Options
+	Plan    *Plan
 	Service service.Service
 	Model   *service.Model
 	// Train makes one call of several requests of a sequence, which are sent without waiting for responses. If it is nil, a call
 	// is one request.
 	Train func(cars []Car) (service.Request, error)
-	// Control loads and unloads the model; needed with Options.Chaos.
+	// Control loads and unloads the model; needed with Plan.Chaos.
 	Control Control
-	// Cutter is the proxy between client and server; needed with Options.CutEvery.
+	// Cutter is the proxy between client and server; needed with Plan.CutEvery.
 	Cutter *Cutter
+	// ServerIdle is how long the server keeps an idle sequence; 0 if it does not say so.
+	ServerIdle time.Duration
 	// Patience is how long the server may send nothing; 0 uses the engine's default.
 	Patience time.Duration
 	// Tap receives every request when it ends; it may be nil.
@@ -65,7 +67,7 @@ type Progress struct {
 
 type run struct {
 	cfg     *Config
-	opts    *Options
+	plan    *Plan
 	model   *accumulator
 	eng     *engine.Engine
 	only    *replay // nil for all passes
@@ -100,15 +102,15 @@ func Run(ctx, hard context.Context, cfg Config) (*Summary, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &run{cfg: &cfg, opts: cfg.Options, model: model, finished: make(chan struct{})}
+	r := &run{cfg: &cfg, plan: cfg.Plan, model: model, finished: make(chan struct{})}
 	r.search.run, r.search.canceled = r, func() bool { return hard.Err() != nil }
 	if err := r.makeThreads(); err != nil {
 		return nil, err
 	}
 	before, _ := r.stats(ctx)
-	slots := len(r.threads) * r.opts.Contexts()
+	slots := len(r.threads) * r.plan.Contexts()
 	r.eng, err = engine.Open(hard, engine.Config{
-		Service: cfg.Service, Source: func(slot, _ int) engine.Source { return r.line(slot) }, Keep: true, Timeout: r.opts.Timeout, Patience: cfg.Patience,
+		Service: cfg.Service, Source: func(slot, _ int) engine.Source { return r.line(slot) }, Keep: true, Timeout: r.plan.Timeout, Patience: cfg.Patience,
 	})
 	if err != nil {
 		return nil, err
@@ -133,14 +135,14 @@ func Run(ctx, hard context.Context, cfg Config) (*Summary, error) {
 }
 
 func (r *run) makeThreads() (err error) {
-	if r.only, err = parseReplay(r.opts.Replay, r.opts.Threads); err != nil {
+	if r.only, err = parseReplay(r.plan.Replay, r.plan.Threads); err != nil {
 		return err
 	}
-	for i, seed := range Seeds(r.opts) {
+	for i, seed := range Seeds(r.plan) {
 		t := &thread{run: r, id: i, seed: seed}
-		for c := range r.opts.Contexts() {
-			id := r.opts.ID(i, c)
-			t.lines = append(t.lines, &line{t: t, index: c, slot: i*r.opts.Contexts() + c, id: id, name: r.opts.name(id)})
+		for c := range r.plan.Contexts() {
+			id := r.plan.ID(i, c)
+			t.lines = append(t.lines, &line{t: t, index: c, slot: i*r.plan.Contexts() + c, id: id, name: r.plan.name(id)})
 		}
 		r.threads = append(r.threads, t)
 		t.draw = r.passes(i)
@@ -151,12 +153,12 @@ func (r *run) makeThreads() (err error) {
 
 // passes draws what a thread sends, from its first pass on; nil at the end.
 func (r *run) passes(thread int) func() *Pass {
-	g := newGenerator(r.opts, thread, r.threads[thread].seed)
+	g := newGenerator(r.plan, thread, r.threads[thread].seed)
 	if r.only != nil {
 		return r.only.of(thread, g)
 	}
 	return func() *Pass {
-		if r.opts.Iterations > 0 && g.next >= r.opts.Iterations {
+		if r.plan.Iterations > 0 && g.next >= r.plan.Iterations {
 			return nil
 		}
 		return g.pass()
@@ -192,8 +194,8 @@ func (r *run) load(ctx, hard context.Context, slots int) error {
 // watch reports progress until the run ends. It returns false if sequences did not end in time.
 func (r *run) watch(ctx, hard context.Context) bool {
 	var end <-chan time.Time
-	if r.opts.Duration > 0 {
-		timer := time.NewTimer(r.opts.Duration)
+	if r.plan.Duration > 0 {
+		timer := time.NewTimer(r.plan.Duration)
 		defer timer.Stop()
 		end = timer.C
 	}
@@ -212,7 +214,7 @@ func (r *run) watch(ctx, hard context.Context) bool {
 		case <-stopped:
 			r.stopping.Store(true)
 			stopped = nil
-			drain := time.NewTimer(DrainTime + r.opts.IdleTime)
+			drain := time.NewTimer(DrainTime + r.plan.IdleTime)
 			defer drain.Stop()
 			end = drain.C
 		case <-end:
@@ -233,7 +235,7 @@ func (r *run) threadEnds() {
 }
 
 func (r *run) line(slot int) *line {
-	n := r.opts.Contexts()
+	n := r.plan.Contexts()
 	return r.threads[slot/n].lines[slot%n]
 }
 
@@ -249,7 +251,7 @@ func (r *run) wake(slots []int) {
 // mix them up.
 func (r *run) couple(steps []Step) int {
 	n := 1
-	for r.cfg.Train != nil && n < len(steps) && steps[n].Wait == 0 && (steps[n].Part == steps[0].Part || r.opts.BackToBack) {
+	for r.cfg.Train != nil && n < len(steps) && steps[n].Wait == 0 && (steps[n].Part == steps[0].Part || r.plan.BackToBack) {
 		n++
 	}
 	return n
@@ -264,7 +266,7 @@ func (r *run) prepare(l *line, steps []Step) (service.Request, error) {
 			return nil, err
 		}
 		cars[i] = Car{Inputs: in, ID: uint64(l.id), Start: steps[i].Start, End: steps[i].End}
-		if r.opts.StringIDs {
+		if r.plan.StringIDs {
 			cars[i].Name = l.name
 		}
 	}
@@ -289,10 +291,10 @@ func (r *run) keep(f *Failure) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.failures = append(r.failures, f)
-	if len(r.failures) >= r.opts.MaxFailures {
+	if len(r.failures) >= r.plan.MaxFailures {
 		r.stopping.Store(true)
 	}
-	return len(r.failures) <= r.opts.MaxFailures
+	return len(r.failures) <= r.plan.MaxFailures
 }
 
 func (r *run) stats(ctx context.Context) ([]service.ModelStats, error) {

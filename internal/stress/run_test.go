@@ -45,7 +45,7 @@ func (w *watcher) Progress(stress.Progress) {}
 
 // options are small enough for a test, with a missing START often enough to matter, and without a limit of time that
 // a busy machine could miss.
-func options(t *testing.T, args ...string) *stress.Options {
+func options(t *testing.T, args ...string) *stress.Plan {
 	t.Helper()
 	o, err := stress.Parse(append([]string{"m", "-r", "1", "-t", "4", "-i", "10", "--timeout", "0", "--weights", "valid=60,valid-valid=10,valid-no-end=5,no-end=5,no-start=20"}, args...), time.Unix(1, 0), nil)
 	if err != nil {
@@ -54,7 +54,7 @@ func options(t *testing.T, args ...string) *stress.Options {
 	return o
 }
 
-func run(t *testing.T, addr string, o *stress.Options, change func(*stress.Config)) (*stress.Summary, *watcher) {
+func run(t *testing.T, addr string, o *stress.Plan, change func(*stress.Config)) (*stress.Summary, *watcher) {
 	t.Helper()
 	s, w, err := try(t, addr, o, change)
 	if err != nil {
@@ -64,11 +64,11 @@ func run(t *testing.T, addr string, o *stress.Options, change func(*stress.Confi
 }
 
 // try makes a run, which may fail.
-func try(t *testing.T, addr string, o *stress.Options, change func(*stress.Config)) (*stress.Summary, *watcher, error) {
+func try(t *testing.T, addr string, o *stress.Plan, change func(*stress.Config)) (*stress.Summary, *watcher, error) {
 	t.Helper()
-	target := plan.Target{Kind: plan.Triton, Protocol: plan.GRPC, URL: addr, Model: o.Model, Connections: o.Connections, Streaming: !o.Unary}
+	target := plan.Target{Kind: plan.Triton, Protocol: plan.GRPC, URL: addr, Model: o.Target.Model, Connections: o.Target.Connections, Streaming: !o.Unary}
 	w := &watcher{}
-	cfg := stress.Config{Options: o, Observer: w}
+	cfg := stress.Config{Plan: o, Observer: w}
 	if o.Unary {
 		svc, err := rpc.New(target, plan.Input{})
 		if err != nil {

@@ -16,18 +16,13 @@ import (
 	"github.com/redline-bench/redline/internal/plan"
 )
 
-// Options are the options of a run.
-type Options struct {
-	Model    string
-	Version  string
-	URL      string  // as used and printed
-	Server   Address // URL, parsed
-	Protocol plan.Protocol
-	Unary    bool // gRPC: one call per request instead of streams
-	Verbose  int  // 1: threads and patterns, 2: answers too
-	Seed     uint32
-	SeedSet  bool
-	Threads  int
+// Plan is a run as one checked value. Parse makes it from a command line, and nothing below reads an option.
+type Plan struct {
+	*plan.Plan         // the server, the files and what becomes of the result
+	Server     Address // Target.URL, parsed
+	Unary      bool    // gRPC: one call per request instead of streams
+	Seed       uint32
+	Threads    int
 	// Iterations is the number of patterns a thread sends; Duration ends the run by time. Whichever comes first.
 	Iterations int
 	Duration   time.Duration
@@ -46,7 +41,6 @@ type Options struct {
 
 	BackToBack bool          // the second sequence of a pattern does not wait for the responses to the first
 	Overlap    int           // sequences of a thread at a time
-	ServerIdle time.Duration // how long the server keeps an idle sequence
 	IdleTime   time.Duration // pause of the idle pattern, longer than the server waits
 	CutEvery   time.Duration // a connection is cut this often
 	Chaos      time.Duration // the model is unloaded this often
@@ -54,38 +48,37 @@ type Options struct {
 	Disturbed  bool          // another program disturbs the server
 
 	MaxFailures int
-	Connections int
-	JSON        string
-	Embedded    bool
 	Replay      string // THREAD:ITERATION[,ITERATION...]
-	Outcome     plan.Outcome
-	Given       []string // the model, the options of the command line as optset.Set.Arguments, and the seed
+	// Arguments are the model, the options of the command line without secrets, and the seed.
+	Arguments []string
 }
 
-// Defaults are those of sequence_stress.py.
-func Defaults() Options {
-	return Options{
-		Model: "custom_sequence_int32", Protocol: plan.GRPC, Threads: 8, Iterations: 200,
+// Defaults are those of sequence_stress.py. The address of the server is empty: it follows from the protocol.
+func Defaults() *Plan {
+	d := plan.Default()
+	d.Target.Model, d.Target.Protocol, d.Target.URL, d.Target.Call = "custom_sequence_int32", plan.GRPC, "", plan.Async
+	return &Plan{
+		Plan: &d, Threads: 8, Iterations: 200,
 		Common: 2, Rare: 8, RareShare: 0.1,
 		Weights:     Weights{NoStart: 1, NoEnd: 4, ValidNoEnd: 5, ValidValid: 5, Valid: 85},
 		RareWeights: Weights{NoEnd: 33, ValidNoEnd: 33, ValidValid: 34},
 		LengthMean:  16, LengthDev: 8, Values: 1 << 20, FirstID: 1, IDBlock: 100, Timeout: 5 * time.Second,
-		Overlap: 1, IdleTime: 2 * time.Second, ChaosDown: 200 * time.Millisecond, MaxFailures: 10, Outcome: plan.DefaultOutcome(),
+		Overlap: 1, IdleTime: 2 * time.Second, ChaosDown: 200 * time.Millisecond, MaxFailures: 10,
 	}
 }
 
 // Contexts is how many contexts a thread has.
-func (o *Options) Contexts() int { return o.Common + o.Rare }
+func (p *Plan) Contexts() int { return p.Common + p.Rare }
 
 // Disturbs reports whether requests may fail because of disturbances, not because of the server.
-func (o *Options) Disturbs() bool { return o.CutEvery > 0 || o.Chaos > 0 || o.Disturbed }
+func (p *Plan) Disturbs() bool { return p.CutEvery > 0 || p.Chaos > 0 || p.Disturbed }
 
 // ID is the correlation id of a context.
-func (o *Options) ID(thread, context int) int { return o.FirstID + thread*o.IDBlock + context }
+func (p *Plan) ID(thread, context int) int { return p.FirstID + thread*p.IDBlock + context }
 
 // name is a correlation id in its printed form, which is also sent if ids are text.
-func (o *Options) name(id int) string {
-	if o.StringIDs {
+func (p *Plan) name(id int) string {
+	if p.StringIDs {
 		return "sequence-" + strconv.Itoa(id)
 	}
 	return strconv.Itoa(id)

@@ -141,8 +141,8 @@ func placeRange(i int) (first, last int) {
 
 func (r *run) summary() *Summary {
 	s := &Summary{
-		Model: r.cfg.Model.Name, Seed: r.opts.Seed, Threads: r.opts.Threads, Took: time.Duration(clock.Now() - r.began),
-		Tally: r.tally(), Patterns: map[string]map[string]int{}, Level: r.meter.level(r.opts.Threads),
+		Model: r.cfg.Model.Name, Seed: r.plan.Seed, Threads: r.plan.Threads, Took: time.Duration(clock.Now() - r.began),
+		Tally: r.tally(), Patterns: map[string]map[string]int{}, Level: r.meter.level(r.plan.Threads),
 	}
 	for _, p := range Patterns() {
 		s.Patterns[p.String()] = map[string]int{"common": s.Tally.Common[p], "rare": s.Tally.Rare[p]}
@@ -208,10 +208,10 @@ func (r *run) progress() Progress {
 	now := clock.Now()
 	p := Progress{
 		Passes: t.Ended, Requests: t.Requests, Failures: failures, Rate: r.rate.look(now, t.Checked), Elapsed: time.Duration(now - r.began),
-		Live: func() *result.Level { return r.meter.level(r.opts.Threads) },
+		Live: func() *result.Level { return r.meter.level(r.plan.Threads) },
 	}
-	if r.opts.Iterations > 0 && r.opts.Duration == 0 {
-		p.Wanted = r.opts.Iterations * r.opts.Threads
+	if r.plan.Iterations > 0 && r.plan.Duration == 0 {
+		p.Wanted = r.plan.Iterations * r.plan.Threads
 	}
 	return p
 }

@@ -27,3 +27,17 @@ type Response struct {
 	// FirstChunk and LastChunk are 0 in a response without chunks.
 	FirstChunk, LastChunk int64
 }
+
+// Served is one traced request as the reference server served it. Times are nanoseconds since the Unix epoch.
+type Served struct {
+	Trace   [16]byte
+	Parent  [8]byte // the span of the client
+	Name    string  // method and path
+	Version string  // of HTTP
+	RPC     bool    // gRPC
+	Status  int     // of HTTP, or of gRPC
+	Failed  bool
+	// First is the time of the first part of the response; 0 if there was none. End is the time of the last part, or the time at which the
+	// server ended without a response.
+	Received, First, End int64
+}

@@ -70,16 +70,6 @@ func newAdded(tokens []addedToken, m model.Model, n normal.Normalizer) *added {
 	return a
 }
 
-func (a *added) size(m model.Model) int {
-	n := m.Size()
-	for t := range a.ids {
-		if _, ok := m.ID(t); !ok {
-			n++
-		}
-	}
-	return n
-}
-
 // finder finds the first of a set of texts, and of those at one place the longest.
 type finder struct {
 	nodes []findNode

@@ -93,9 +93,6 @@ func (s *states) put(st *state) {
 // Name says what the tokenizer was read from, in a word or two.
 func (t *Tokenizer) Name() string { return t.name }
 
-// VocabSize is the number of tokens, added ones included.
-func (t *Tokenizer) VocabSize() int { return t.added.size(t.model) }
-
 // Whole is the same tokenizer without the truncation and padding that its file may request: every token of a text
 // is there. Counting tokens that a server will see wants it.
 func (t *Tokenizer) Whole() *Tokenizer {

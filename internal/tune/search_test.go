@@ -164,8 +164,8 @@ func TestKeepsTheBudget(t *testing.T) {
 	for seed := range uint64(50) {
 		for _, budget := range []time.Duration{time.Minute, 3 * time.Minute, 10 * time.Minute} {
 			s := newServer(seed, l.capacity).run(t, Config{Knobs: l.knobs, Present: make(Point, 3), Seed: seed, Budget: budget})
-			if s.Spent() > budget+2*time.Minute/3 {
-				t.Errorf("seed %d: %v of a budget of %v", seed, s.Spent(), budget)
+			if s.spent > budget+2*time.Minute/3 {
+				t.Errorf("seed %d: %v of a budget of %v", seed, s.spent, budget)
 			}
 			if s.Best() == nil {
 				t.Errorf("seed %d, budget %v: no answer", seed, budget)

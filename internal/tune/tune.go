@@ -227,9 +227,6 @@ func (s *Search) Reason() string { return s.reason }
 // Probes is the number of loads that were sent.
 func (s *Search) Probes() int { return s.probes }
 
-// Spent is the time of all measurements.
-func (s *Search) Spent() time.Duration { return s.spent }
-
 // Best is the candidate with the highest capacity that was seen to hold; nil where no load holds. Of candidates whose whole search
 // is not done, that is the highest load that held in a short probe.
 func (s *Search) Best() *Candidate {

@@ -90,3 +90,9 @@ func TestDigits(t *testing.T) {
 	f(0.00012345, 3, "0.000123")
 	f(math.Inf(1), 4, "+Inf")
 }
+
+func TestCount(t *testing.T) {
+	if got := unit.Count(0, "core") + ", " + unit.Count(1, "core") + ", " + unit.Count(uint64(2), "request"); got != "0 cores, 1 core, 2 requests" {
+		t.Error(got)
+	}
+}

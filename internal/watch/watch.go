@@ -19,6 +19,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/scrape"
 	"github.com/redline-bench/redline/internal/secret"
@@ -51,7 +52,7 @@ func Start(ctx context.Context, addresses []string, model string) (*Watch, error
 	w := &Watch{cancel: cancel, axis: newAxis()}
 	seen := map[string]bool{}
 	for _, address := range addresses {
-		page := withPath(address)
+		page := scrape.Complete(address)
 		if seen[page] {
 			continue
 		}
@@ -65,34 +66,11 @@ func Start(ctx context.Context, addresses []string, model string) (*Watch, error
 		}
 		w.endpoints = append(w.endpoints, e)
 	}
-	w.done.Go(func() {
-		tick := time.NewTicker(2 * interval)
-		defer tick.Stop()
-		for {
-			select {
-			case <-tick.C:
-				w.take()
-			case <-ctx.Done():
-				return
-			}
-		}
-	})
+	w.done.Go(func() { clock.Every(ctx, 2*interval, w.take) })
 	return w, nil
 }
 
 func newAxis() *axis { return &axis{start: time.Now().UnixNano(), step: int64(interval)} }
-
-// withPath completes an address.
-func withPath(address string) string {
-	scheme, rest, ok := strings.Cut(address, "://")
-	if !ok {
-		scheme, rest = "http", address
-	}
-	if !strings.ContainsAny(rest, "/?") {
-		rest += "/metrics"
-	}
-	return scheme + "://" + rest
-}
 
 // Stop ends reading.
 func (w *Watch) Stop() {

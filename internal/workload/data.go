@@ -120,18 +120,6 @@ func (d *Data) Steps(stream int) int {
 	return len(d.streams[stream])
 }
 
-// Validates tells whether some step says what the outputs must be.
-func (d *Data) Validates() bool {
-	for _, stream := range d.streams {
-		for i := range stream {
-			if stream[i].want != nil {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // sorted copies the specs in the order of their names, in which they are sent.
 func sorted(specs []service.TensorSpec) []service.TensorSpec {
 	specs = slices.Clone(specs)

@@ -213,9 +213,6 @@ func TestDirectoryData(t *testing.T) {
 	m := model(tensor.Bytes, 2)
 	m.Outputs[0].Shape = tensor.Shape{-1}
 	d := load(t, plan.Input{Batch: 2, Source: plan.Directory, Paths: []string{dir}}, m)
-	if !d.Validates() {
-		t.Error("the output's file does not count")
-	}
 	_, got := prepare(t, d)
 	frame := func(words ...string) (raw []byte) {
 		for _, w := range words {

@@ -22,7 +22,7 @@ import (
 // Run is `redline calibrate`.
 func Run(p *command.IO, args []string) (int, error) {
 	if len(args) == 0 {
-		return keepFloors(p, "redline calibrate", calibrateGrid), nil
+		return runGrid(p)
 	}
 	switch args[0] {
 	case "-h", "--help":
@@ -71,15 +71,18 @@ Run the command while the machine is idle, and again after each update of redlin
 `}
 }
 
+// measurement measures the errors of the traffic that a command line asks for.
+type measurement func(*command.IO, *command.Signals) ([]calibrate.Floor, error)
+
 // The grid: elements of the FP32 tensor that is sent and returned, and requests in flight.
 var (
 	gridElements = []int{16, 4 << 10, 256 << 10}
 	gridInFlight = []int{1, 8, 64}
 )
 
-func calibrateGrid(p *command.IO, sigs *command.Signals) ([]calibrate.Floor, error) {
-	var floors []calibrate.Floor
-	show := floorTable(p.Stdout)
+// gridPlans are the runs of the grid.
+func gridPlans() ([]*plan.Plan, error) {
+	var plans []*plan.Plan
 	for _, protocol := range []plan.Protocol{plan.HTTP, plan.GRPC} {
 		for _, elements := range gridElements {
 			for _, n := range gridInFlight {
@@ -92,15 +95,31 @@ func calibrateGrid(p *command.IO, sigs *command.Signals) ([]calibrate.Floor, err
 				if err != nil {
 					return nil, err
 				}
-				got, err := calibration.Ladder(p, sigs, pl, &standin.Model{}, nil, show)
-				if err != nil {
-					return nil, err
-				}
-				floors = append(floors, got...)
+				plans = append(plans, pl)
 			}
 		}
 	}
-	return floors, nil
+	return plans, nil
+}
+
+// runGrid is `redline calibrate` without arguments. The reference server has the model of the grid.
+func runGrid(p *command.IO) (int, error) {
+	plans, err := gridPlans()
+	if err != nil {
+		return 0, err
+	}
+	return keepFloors(p, "redline calibrate", func(p *command.IO, sigs *command.Signals) ([]calibrate.Floor, error) {
+		var floors []calibrate.Floor
+		show := floorTable(p.Stdout)
+		for _, pl := range plans {
+			got, err := calibration.Ladder(p, sigs, pl, &standin.Model{}, nil, show)
+			if err != nil {
+				return nil, err
+			}
+			floors = append(floors, got...)
+		}
+		return floors, nil
+	}), nil
 }
 
 // runProfile is `redline calibrate profile`.
@@ -117,21 +136,16 @@ func runProfile(p *command.IO, args []string) (int, error) {
 		return 0, command.NativeError(why)
 	}
 	return keepFloors(p, name, func(p *command.IO, sigs *command.Signals) ([]calibrate.Floor, error) {
-		return calibratePlan(p, sigs, pl)
+		if err := calibration.Possible(pl); err != nil {
+			return nil, err
+		}
+		m, own, err := calibration.LookAt(p, sigs, pl)
+		if err != nil {
+			return nil, err
+		}
+		fmt.Fprintln(p.Stdout, "model: "+m.How)
+		return calibration.Ladder(p, sigs, pl, m, own, floorTable(p.Stdout))
 	}), nil
-}
-
-// calibratePlan sends the traffic of a plan to a reference server of our own, at each of several paces.
-func calibratePlan(p *command.IO, sigs *command.Signals, pl *plan.Plan) ([]calibrate.Floor, error) {
-	if err := calibration.Possible(pl); err != nil {
-		return nil, err
-	}
-	m, own, err := calibration.LookAt(p, sigs, pl)
-	if err != nil {
-		return nil, err
-	}
-	fmt.Fprintln(p.Stdout, "model: "+m.How)
-	return calibration.Ladder(p, sigs, pl, m, own, floorTable(p.Stdout))
 }
 
 // runLLM is `redline calibrate llm`.
@@ -149,7 +163,7 @@ func runLLM(p *command.IO, args []string) (int, error) {
 }
 
 // keepFloors measures floors and puts them into the table of this machine.
-func keepFloors(p *command.IO, name string, measure func(*command.IO, *command.Signals) ([]calibrate.Floor, error)) int {
+func keepFloors(p *command.IO, name string, measure measurement) int {
 	path := p.CalibrationFile()
 	if path == "" {
 		fmt.Fprintf(p.Stderr, "%s: no folder to keep the calibration in; set HOME or XDG_CACHE_HOME\n", name)

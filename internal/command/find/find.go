@@ -3,42 +3,16 @@
 package find
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/command/llm"
-	"github.com/redline-bench/redline/internal/command/outcome"
 	"github.com/redline-bench/redline/internal/command/profile"
+	"github.com/redline-bench/redline/internal/command/search"
 	"github.com/redline-bench/redline/internal/find"
-	"github.com/redline-bench/redline/internal/gate"
-	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/option"
-	"github.com/redline-bench/redline/internal/plan"
-	"github.com/redline-bench/redline/internal/result"
 )
-
-// target is the traffic of a command, as loads that a search chooses. llm.Prober and profile.Prober are targets.
-type target interface {
-	// Start does everything up to the first request and connects out, which gets the requests; Close ends the connections.
-	Start(io *command.IO, sigs *command.Signals, out *outcome.Outcome) error
-	Close()
-	// Run sends one load until watch ends it, and waits for the requests in flight: at most drain, then they are canceled.
-	Run(ctx context.Context, lv result.Level, drain time.Duration, first measure.Look, watch measure.Watch) error
-	// Outcome is what becomes of the result, and the file of --json. Arguments are the options without secrets.
-	Outcome() (o plan.Outcome, json string)
-	Arguments() []string
-	// Sample has every number that a rule can be about.
-	Sample() *gate.Sample
-	// Plan, Describe and MaxErrorRate are for the result. Describe returns a hash of what is sent.
-	Plan() *plan.Plan
-	Describe(res *result.Result) (workload string)
-	MaxErrorRate() float64
-	// Advise says in one line what went wrong, where, and what to do.
-	Advise(err error) string
-}
 
 // Run is `redline find`.
 func Run(p *command.IO, args []string) (int, error) {
@@ -63,7 +37,7 @@ func Run(p *command.IO, args []string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	s := &session{IO: p, sigs: sigs, opts: o, what: what, target: t}
+	s := &session{IO: p, sigs: sigs, opts: o, what: what, traffic: t}
 	if s.tiers, err = o.objectives(); err == nil {
 		err = find.CheckObjectives(s.tiers, t.Sample())
 	}
@@ -74,7 +48,7 @@ func Run(p *command.IO, args []string) (int, error) {
 }
 
 // open reads the options of the traffic.
-func open(p *command.IO, what string, o *options, rest []string) (target, error) {
+func open(p *command.IO, what string, o *options, rest []string) (search.Traffic, error) {
 	if what == "profile" {
 		if o.by == byUsers {
 			return nil, command.Usage(errors.New("--by users needs conversations: use 'redline find llm', or --by concurrency"))

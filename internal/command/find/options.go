@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redline-bench/redline/internal/command/search"
 	"github.com/redline-bench/redline/internal/find"
 	"github.com/redline-bench/redline/internal/gate"
 	"github.com/redline-bench/redline/internal/option"
@@ -68,13 +69,7 @@ func (o *options) rows() []option.Row {
 func read(args []string, secrets *secret.Set) (o *options, rest []string, err error) {
 	o = defaults()
 	o.table = &option.Table{Rows: o.rows(), Secrets: secrets}
-	own, rest := option.Split(o.table.Rows, args)
-	strays, err := o.table.Parse(own)
-	switch {
-	case err != nil:
-	case len(strays) > 0:
-		err = fmt.Errorf("unexpected argument %q", strays[0])
-	default:
+	if rest, err = search.Read(o.table, args); err == nil {
 		err = o.check()
 	}
 	return o, rest, err

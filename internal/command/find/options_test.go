@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/redline-bench/redline/internal/command/search"
 	"github.com/redline-bench/redline/internal/find"
 	"github.com/redline-bench/redline/internal/gate"
 	"github.com/redline-bench/redline/internal/measure"
@@ -114,7 +115,7 @@ func TestProbeTimesFit(t *testing.T) {
 	f := func(o options, lowest, highest time.Duration, note string) {
 		t.Helper()
 		o.by = byRate
-		s := &session{opts: &o, target: fixed{}}
+		s := &session{opts: &o, traffic: fixed{}}
 		c, err := s.config(10 * time.Millisecond)
 		if err != nil || c.MinTime != lowest || c.MaxTime != highest || !strings.HasPrefix(s.note, note) || (note == "") != (s.note == "") {
 			t.Errorf("%v to %v, %q, %v", c.MinTime, c.MaxTime, s.note, err)
@@ -125,7 +126,7 @@ func TestProbeTimesFit(t *testing.T) {
 	f(options{probeMin: time.Minute}, time.Minute, time.Minute, "the longest time of a probe is raised from 30s to 1m0s")
 }
 
-// fixed is a target that is not sent to.
-type fixed struct{ target }
+// fixed is traffic that is not sent.
+type fixed struct{ search.Traffic }
 
 func (fixed) MaxErrorRate() float64 { return 0.01 }

@@ -5,13 +5,13 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"strings"
 	"time"
 
 	"github.com/redline-bench/redline/internal/cleantext"
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/command/outcome"
-	conn "github.com/redline-bench/redline/internal/command/target"
+	"github.com/redline-bench/redline/internal/command/search"
+	"github.com/redline-bench/redline/internal/command/target"
 	"github.com/redline-bench/redline/internal/find"
 	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/option"
@@ -26,7 +26,7 @@ type session struct {
 	sigs    *command.Signals
 	opts    *options
 	what    string // profile or llm
-	target  target
+	traffic search.Traffic
 	tiers   []find.Tier
 	outcome *outcome.Outcome
 	search  *find.Search
@@ -44,26 +44,25 @@ const (
 )
 
 func (s *session) run() (int, error) {
-	opts, json := s.target.Outcome()
-	line := s.commandLine()
-	out, err := outcome.Open(s.IO, opts, "find", line)
+	opts, json := s.traffic.Outcome()
+	out, err := outcome.Open(s.IO, opts, "find", option.CommandLine("redline find", s.arguments()))
 	if err != nil {
 		return 0, err
 	}
 	s.outcome = out
 	defer s.outcome.Close()
-	sample := s.target.Sample()
+	sample := s.traffic.Sample()
 	sample.Find = s.opts.searched(s.tiers)
 	if err := out.CheckRules(sample); err != nil {
 		return 0, command.Usage(err)
 	}
 	s.IO = s.IO.ForRun(opts, plan.Redline, s.sigs)
-	defer s.target.Close()
-	if err := s.target.Start(s.IO, s.sigs, s.outcome); err != nil {
+	defer s.traffic.Close()
+	if err := s.traffic.Start(s.IO, s.sigs, s.outcome); err != nil {
 		return s.failed(err), nil
 	}
 	s.began = time.Now()
-	s.outcome.Begin(s.target.Plan())
+	s.outcome.Begin(s.traffic.Plan())
 	s.sigs.Enter(command.Loading)
 	err = s.find()
 	s.sigs.Enter(command.Writing)
@@ -79,14 +78,14 @@ func (s *session) failed(err error) int {
 	if s.sigs.Soft.Err() != nil {
 		return command.ExitInterrupted
 	}
-	fmt.Fprintf(s.Stderr, "redline find: %s\n", cleantext.Line(s.target.Advise(err)))
+	fmt.Fprintf(s.Stderr, "redline find: %s\n", cleantext.Line(s.traffic.Advise(err)))
 	return command.ExitError
 }
 
 // find runs the search.
 func (s *session) find() error {
 	single, err := find.Estimate(s.sigs.Soft, func(ctx context.Context, lv result.Level, first measure.Look, watch measure.Watch) error {
-		return s.target.Run(ctx, lv, drainTime, first, watch)
+		return s.traffic.Run(ctx, lv, drainTime, first, watch)
 	})
 	if err != nil {
 		return err
@@ -107,7 +106,7 @@ func (s *session) config(single time.Duration) (find.Config, error) {
 	o := s.opts
 	c := find.Config{
 		Tiers: s.tiers, Start: o.first, Lowest: o.lowest, Highest: o.highest, Whole: o.by != byRate, Resolution: o.resolution,
-		Settle: o.settle, MinTime: o.probeMin, MaxTime: o.probeMax, Confirm: o.confirm, Budget: o.budget, MaxFailed: s.target.MaxErrorRate(),
+		Settle: o.settle, MinTime: o.probeMin, MaxTime: o.probeMax, Confirm: o.confirm, Budget: o.budget, MaxFailed: s.traffic.MaxErrorRate(),
 	}
 	if p := o.scenario(); p != nil {
 		c.ConfirmRequests = p.requests
@@ -147,12 +146,12 @@ func (s *session) fitProbeTimes(c *find.Config) {
 
 // limitInFlight sets the highest number of requests in flight to what this machine can have.
 func (s *session) limitInFlight(c *find.Config) error {
-	target := s.target.Plan().Target
+	at := s.traffic.Plan().Target
 	if c.Highest > 0 {
-		return conn.CheckConnections(&target, int(c.Highest))
+		return target.CheckConnections(&at, int(c.Highest))
 	}
 	for c.Highest = highestInFlight; c.Highest > 1; c.Highest /= 2 {
-		if conn.CheckConnections(&target, int(c.Highest)) == nil {
+		if target.CheckConnections(&at, int(c.Highest)) == nil {
 			break
 		}
 	}
@@ -166,16 +165,11 @@ type runner struct{ *session }
 func (r runner) Run(ctx context.Context, load float64, first measure.Look, watch measure.Watch) error {
 	var last *result.Level
 	level := r.level(load)
-	err := r.target.Run(ctx, level, drainTime, first, func(sight measure.Sight) (measure.Look, bool) {
-		compute := sight.Level
-		sight.Level = func(confidence float64) (*result.Level, []result.Reason) {
-			lv, reasons := compute(confidence)
-			last = lv
-			return lv, reasons
-		}
+	noted := search.Noted(watch, func(lv *result.Level) { last = lv })
+	err := r.traffic.Run(ctx, level, drainTime, first, func(sight measure.Sight) (measure.Look, bool) {
 		r.outcome.InFlight(&level, sight.Backlog)
-		r.outcome.Progress(func() *result.Level { lv, _ := compute(0); return lv })
-		return watch(sight)
+		r.outcome.Progress(func() *result.Level { lv, _ := sight.Level(0); return lv })
+		return noted(sight)
 	})
 	if last != nil {
 		r.outcome.LevelEnds(context.WithoutCancel(ctx), last) // an interrupt ends the probe, not its report
@@ -197,17 +191,17 @@ func (s *session) finish(json string, err error) int {
 	a := s.search.Answer()
 	res := &result.Result{
 		Schema: result.Schema, Tool: "redline", Version: s.Version, StartUnixNs: s.began.UnixNano(), EndUnixNs: time.Now().UnixNano(),
-		Options: s.stored(), Levels: append([]result.Level{}, a.Levels()...),
+		Options: search.Stored(s.arguments()), Levels: append([]result.Level{}, a.Levels()...),
 		Find: s.search.Result(s.opts.by), Interrupted: a.State == find.Interrupted,
 	}
 	res.Find.Preset = s.opts.preset
-	workload := s.target.Describe(res)
+	workload := s.traffic.Describe(res)
 	s.judge(res, &a)
 	s.outcome.Sign(res, workload)
 	s.answer(res)
 	code := exitCode(&a)
 	if a.State == find.Failed && err != nil {
-		fmt.Fprintf(s.Stderr, "redline find: %s\n", cleantext.Line(s.target.Advise(err)))
+		fmt.Fprintf(s.Stderr, "redline find: %s\n", cleantext.Line(s.traffic.Advise(err)))
 	} else if a.State == find.Failed || a.State == find.OutOfTime {
 		fmt.Fprintf(s.Stderr, "redline find: %s\n", cleantext.Line(a.Reason))
 	}
@@ -221,7 +215,7 @@ func (s *session) finish(json string, err error) int {
 // judge adds the verdict.
 func (s *session) judge(res *result.Result, a *find.Answer) {
 	run := measure.Run{
-		Levels: res.Levels, Limits: make([][]result.Reason, len(res.Levels)), MaxErrorRate: s.target.MaxErrorRate(), Interrupted: res.Interrupted,
+		Levels: res.Levels, Limits: make([][]result.Reason, len(res.Levels)), MaxErrorRate: s.traffic.MaxErrorRate(), Interrupted: res.Interrupted,
 		Longer: "use a longer --confirm",
 	}
 	if a.State == find.Failed {
@@ -267,20 +261,5 @@ func exitCode(a *find.Answer) int {
 
 // arguments are all options of the search without secrets, the traffic first.
 func (s *session) arguments() []string {
-	return append(append([]string{s.what}, s.opts.table.Arguments()...), s.target.Arguments()...)
+	return append(append([]string{s.what}, s.opts.table.Arguments()...), s.traffic.Arguments()...)
 }
-
-// stored are the arguments as 'redline rerun' reads them: an option with one letter stands apart from its value.
-func (s *session) stored() []string {
-	var out []string
-	for _, arg := range s.arguments() {
-		if name, value, ok := strings.Cut(arg, "="); ok && len(name) == len("-m") {
-			out = append(out, name, value)
-			continue
-		}
-		out = append(out, arg)
-	}
-	return out
-}
-
-func (s *session) commandLine() string { return option.CommandLine("redline find", s.arguments()) }

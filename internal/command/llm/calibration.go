@@ -29,6 +29,9 @@ func Calibration(args []string, secrets *secret.Set) (func(*command.IO, *command
 	if err == nil && !o.streaming && !api.Kind(o.kind).GRPC() {
 		err = errors.New("responses that are not streamed have no token times: add --streaming")
 	}
+	if err == nil {
+		err = o.oneMachine("a calibration")
+	}
 	return func(p *command.IO, sigs *command.Signals) ([]calibrate.Floor, error) {
 		return calibrateTokens(p, sigs, o, lo)
 	}, err

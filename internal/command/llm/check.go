@@ -52,6 +52,9 @@ func (o *options) check() error {
 	if err := o.checkSegment(); err != nil {
 		return err
 	}
+	if err := o.checkFleet(); err != nil {
+		return err
+	}
 	if err := o.warm.check(); err != nil {
 		return err
 	}

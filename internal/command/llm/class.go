@@ -9,6 +9,7 @@ import (
 	"github.com/redline-bench/redline/internal/command/outcome"
 	"github.com/redline-bench/redline/internal/gate"
 	"github.com/redline-bench/redline/internal/llm/load"
+	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/traceid"
 )
@@ -39,7 +40,13 @@ func ParseClass(p *command.IO, sigs *command.Signals, args []string, alone bool)
 }
 
 // Outside are the options that a class cannot have.
-func Outside() []string { return class.Outside() }
+func Outside() []string {
+	list := class.Outside()
+	for _, row := range new(plan.Fleet).Rows() { // a scenario runs on one machine
+		list = append(list, row.Name())
+	}
+	return list
+}
 
 // Options implements class.Class.
 func (c *Class) Options() []string { return c.opts.table.Arguments() }

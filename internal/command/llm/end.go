@@ -50,6 +50,9 @@ func (r *run) end(limits [][]result.Reason, stopped string, err error) int {
 // conclude ends the result, with its verdict.
 func (r *run) conclude(limits [][]result.Reason, stopped string, err error) {
 	r.res.EndUnixNs = time.Now().UnixNano()
+	if r.workers.run != nil {
+		r.res.Fleet = r.workers.run.Result()
+	}
 	if err != nil {
 		r.res.Error = err.Error()
 	}

@@ -27,6 +27,10 @@ func (r *run) state(lv *result.Level) {
 	if h.ErrorLater = r.opts.calibrate; h.ErrorLater {
 		return
 	}
+	if r.workers.run != nil { // calibrations are those of this machine
+		h.ErrorUnknown = "workers made the load, and calibrations are of one machine"
+		return
+	}
 	if r.floors == nil {
 		r.floors = r.Calibration(func(text string) { fmt.Fprintln(r.Stderr, "redline llm: "+text) })
 	}

@@ -47,8 +47,10 @@ func Run(p *command.IO, args []string) (int, error) {
 	r := &run{traffic: traffic{IO: p, opts: o, load: lo, sigs: sigs, tracing: out.Tracing("")}, outcome: out}
 	defer r.close()
 	r.given, r.givenLoad = *o, lo // start changes both
-	if err := r.start(); err != nil {
-		return r.failed(err), nil
+	for _, step := range []func() error{r.connectFleet, r.start, r.gather} {
+		if err := step(); err != nil {
+			return r.failed(err), nil
+		}
 	}
 	return r.measure(), nil
 }
@@ -75,6 +77,7 @@ Options that AIPerf also has have AIPerf's names. docs/llm.md is the manual, doc
 type run struct {
 	traffic
 	outcome *outcome.Outcome
+	workers workers
 	// given and givenLoad are opts and load as they were given, for --calibrate.
 	given     options
 	givenLoad load.Options
@@ -89,6 +92,7 @@ type run struct {
 
 func (r *run) close() {
 	r.outcome.Close()
+	r.workers.close()
 	r.traffic.close()
 }
 
@@ -159,6 +163,16 @@ func (r *traffic) config(n int) load.Config {
 	}
 }
 
+// levelConfig is what the nth measurement of a level works with, with its warm-up.
+func (r *traffic) levelConfig(n int, lv load.Level) load.Config {
+	cfg := r.config(n)
+	cfg.Options.Seed = r.seed(n)
+	if n == 0 || !r.opts.warmOnce {
+		cfg.Options.Warmup = r.opts.warm.phase(&cfg.Options, lv)
+	}
+	return cfg
+}
+
 // level measures a level as often as asked for.
 func (r *run) level(index int, lv load.Level) (*load.Outcome, error) {
 	var runs []*load.Outcome
@@ -168,12 +182,10 @@ func (r *run) level(index int, lv load.Level) (*load.Outcome, error) {
 		head.Class, responses = r.together.Name, r.together.Responses
 	}
 	for n := range r.opts.runs {
-		cfg := r.config(n)
+		cfg := r.levelConfig(n, lv)
+		r.workers.useFleet(&cfg, index, n)
 		cfg.Progress = func(p load.Progress) { r.progress(&p, head, index*r.opts.runs+n) }
-		cfg.Tap, cfg.Options.Seed = r.tap(head, n), r.seed(n)
-		if n == 0 || !r.opts.warmOnce {
-			cfg.Options.Warmup = r.opts.warm.phase(&cfg.Options, lv)
-		}
+		cfg.Tap = r.tap(head, n)
 		if pause := r.opts.cooling(index, n); !clock.SleepUntil(r.sigs.Soft, clock.Now()+int64(pause)) {
 			r.res.Interrupted = true
 			break
@@ -195,6 +207,7 @@ func (r *run) level(index int, lv load.Level) (*load.Outcome, error) {
 		}
 		r.enter(command.Loading)
 		out, err := load.Run(r.sigs.Soft, r.sigs.Hard, cfg, lv)
+		err = errors.Join(err, r.workers.levelEnded())
 		r.enter(command.Writing)
 		r.Line.Clear()
 		if err != nil {

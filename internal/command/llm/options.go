@@ -113,6 +113,7 @@ type options struct {
 	save        string // scenario
 	outputs     bool   // outputs.json
 	outcome     plan.Outcome
+	fleet       plan.Fleet
 	console     string // table or seed; empty: by the options
 	verbose     bool
 
@@ -124,8 +125,8 @@ func defaults() *options {
 	return &options{
 		maxErrorRate: plan.DefaultErrorRate,
 		arrival:      load.Poisson, smoothness: 0, grace: 30 * time.Second, runs: 1, confidence: 0.95,
-		outcome: plan.DefaultOutcome(),
-		extra:   map[string]json.RawMessage{}, timeout: 6 * time.Hour, session: "X-Correlation-ID",
+		outcome: plan.DefaultOutcome(), fleet: plan.DefaultFleet(),
+		extra: map[string]json.RawMessage{}, timeout: 6 * time.Hour, session: "X-Correlation-ID",
 		wait: ready.Wait{Mode: "inference", Every: 5 * time.Second},
 		data: dataset.Options{Input: dataset.Lengths{Mean: 550}, Trace: dataset.Trace{AutoOffset: true}},
 	}
@@ -134,7 +135,7 @@ func defaults() *options {
 // rows are all options of the command.
 func (o *options) rows() []option.Row {
 	return slices.Concat(o.targetRows(), o.loadRows(), o.stopRows(), o.warmRows(), o.promptRows(), o.shapeRows(), o.mediaRows(),
-		o.outputRows(), o.outcome.Rows(), o.genaiperfRows(), aiperfRows(), otherRows())
+		o.outputRows(), o.outcome.Rows(), o.fleet.Rows(), o.genaiperfRows(), aiperfRows(), otherRows())
 }
 
 func (o *options) targetRows() []option.Row {

@@ -26,7 +26,6 @@ func otherRows() []option.Row {
 		{"save-result save-detailed result-filename", "is an option of vLLM's benchmark; use --json FILE, or --artifact-dir DIR --exports vllm"},
 		{"result-dir output-path", "is an option of another tool; use --artifact-dir DIR, or --json FILE"},
 		{"num-warmups", "is an option of vLLM's benchmark; use --warmup-request-count N"},
-		{"workers nats on-worker-loss run-name", "is for redline profile and redline find profile; redline llm makes its load on one machine"},
 		{"no-stream disable-stream", "is an option of vLLM's benchmark; responses are streamed only with --streaming"},
 	} {
 		rows = append(rows, option.Row{Also: h.names, Instead: h.instead})

@@ -43,6 +43,9 @@ func NewProber(p *command.IO, args []string) (*Prober, error) {
 			return nil, fmt.Errorf("remove --%s: the search does not write files for each level", name)
 		}
 	}
+	if err := o.oneMachine("a search with its traffic"); err != nil {
+		return nil, err
+	}
 	if o.save != "" {
 		return nil, errors.New("remove --save-scenario: a scenario has loads, and the search chooses them")
 	}

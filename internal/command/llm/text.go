@@ -118,5 +118,6 @@ func (r *run) showVerdict() {
 		fmt.Fprint(r.Stdout, text.Levels(r.res.Levels, r.Style().TableWidth()))
 	}
 	r.Shapes(r.res)
+	report.Fleet(r.Stdout, r.res.Fleet)
 	report.Verdict(r.Stdout, r.res, r.Style())
 }

@@ -294,10 +294,10 @@ func (r *traffic) addHeaders(t *plan.Target, k api.Kind) error {
 
 // checkLimits tells before the load starts that so many connections cannot be made.
 func (r *traffic) checkLimits() error {
-	if len(r.opts.modes()) > 0 || len(r.opts.concurrency) == 0 {
+	if len(r.opts.modes()) > 0 || len(r.opts.concurrency) == 0 || r.opts.fleet.Workers != "" { // workers have connections of their own
 		return nil
 	}
-	return target.CheckConnections(&r.plan.Target, slices.Max(r.opts.concurrency))
+	return target.CheckConnections(&r.plan.Target, r.load.Segment.Share(slices.Max(r.opts.concurrency)))
 }
 
 // connect makes the service and the endpoint, and asks the server what it must tell.

@@ -1,7 +1,6 @@
 package outcome
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -9,18 +8,15 @@ import (
 	"fmt"
 	"hash/fnv"
 	"slices"
-	"strings"
 	"sync"
 
 	dto "github.com/prometheus/client_model/go"
 
-	"github.com/redline-bench/redline/internal/cleantext"
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/result"
-	"github.com/redline-bench/redline/internal/secret"
 	"github.com/redline-bench/redline/internal/telemetry"
 	"github.com/redline-bench/redline/internal/telemetry/otlp"
 	"github.com/redline-bench/redline/internal/telemetry/prom"
@@ -63,44 +59,14 @@ func checkTelemetry(p *command.IO, opts *plan.Outcome) error {
 			return command.Usage(fmt.Errorf("--prometheus-remote-write %w", err))
 		}
 	}
-	if opts.OTLP == "" {
-		if len(opts.OTLPHeaders) > 0 || opts.OTLPCA != "" || opts.TraceRequests > 0 {
-			return command.Usage(errors.New("--otlp-header, --otlp-ca and --trace-requests need --otlp"))
-		}
-		return nil
+	if opts.OTLP == "" && opts.TraceRequests > 0 {
+		return command.Usage(errors.New("--trace-requests needs --otlp"))
 	}
-	for _, signal := range []string{metricsSignal, tracesSignal} {
-		if err := otlp.Check(&otlp.Config{Endpoint: opts.OTLP, Protocol: protocol(p, signal), CA: opts.OTLPCA}); err != nil {
-			return command.Usage(fmt.Errorf("--otlp %w", err))
-		}
-	}
-	return nil
+	return collector(opts).Check(p, Metrics, Traces)
 }
 
-// Signals in the names of the OTEL_ variables that hold for one of them.
-const (
-	metricsSignal = "METRICS"
-	tracesSignal  = "TRACES"
-)
-
-func protocol(p *command.IO, signal string) string {
-	return cmp.Or(p.Getenv("OTEL_EXPORTER_OTLP_"+signal+"_PROTOCOL"), p.Getenv("OTEL_EXPORTER_OTLP_PROTOCOL"))
-}
-
-// hideVariables makes the secrets of the OTEL_ variables known, so that no message shows them.
-func hideVariables(p *command.IO) {
-	for _, name := range []string{"OTEL_EXPORTER_OTLP_", "OTEL_EXPORTER_OTLP_METRICS_", "OTEL_EXPORTER_OTLP_TRACES_"} {
-		p.Secrets.Collect(secret.URL, p.Getenv(name+"ENDPOINT"))
-		for pair := range strings.SplitSeq(p.Getenv(name+"HEADERS"), ",") {
-			header, value, ok := strings.Cut(pair, "=")
-			switch {
-			case ok:
-				p.Secrets.Collect(secret.Header, strings.TrimSpace(header)+": "+strings.TrimSpace(value))
-			case strings.TrimSpace(pair) != "": // a header without its name
-				p.Secrets.Add(strings.TrimSpace(pair))
-			}
-		}
-	}
+func collector(opts *plan.Outcome) Collector {
+	return Collector{Endpoint: opts.OTLP, Headers: opts.OTLPHeaders, CA: opts.OTLPCA}
 }
 
 // openSenders starts to send the numbers of the run. model is the model of the run.
@@ -122,16 +88,11 @@ func (o *Outcome) openSenders(ctx context.Context, model string) error {
 
 // openOTLP starts to send metrics, and spans where requests are traced, to an OpenTelemetry collector.
 func (o *Outcome) openOTLP(ctx context.Context, model string) error {
-	hideVariables(o.IO)
-	otlp.Report(func(text string) { fmt.Fprintf(o.Stderr, "warning: OpenTelemetry: %s\n", cleantext.Line(text)) })
+	to := collector(&o.opts)
+	to.Prepare(o.IO)
 	t := o.telemetry
-	cfg := otlp.Config{
-		Endpoint: o.opts.OTLP, Protocol: protocol(o.IO, metricsSignal), Headers: map[string]string{}, CA: o.opts.OTLPCA,
-		Run: otlp.Run{ID: o.runID, Command: o.command, Label: o.Secrets.Redact(o.opts.Label), Model: model, Version: o.Version},
-	}
-	for _, h := range o.opts.OTLPHeaders {
-		cfg.Headers[h.Name] = h.Value
-	}
+	run := otlp.Run{Service: "redline", ID: o.runID, Command: o.command, Label: o.Secrets.Redact(o.opts.Label), Model: model, Version: o.Version}
+	cfg := to.Config(o.IO, Metrics, run)
 	if o.Getenv("OTEL_METRIC_EXPORT_INTERVAL") == "" {
 		cfg.Interval = otlp.Interval
 	}
@@ -143,8 +104,7 @@ func (o *Outcome) openOTLP(ctx context.Context, model string) error {
 	if o.tracing == nil {
 		return nil
 	}
-	cfg.Protocol = protocol(o.IO, tracesSignal)
-	if t.tracer, err = otlp.OpenTracer(ctx, cfg); err != nil {
+	if t.tracer, err = otlp.OpenTracer(ctx, to.Config(o.IO, Traces, run)); err != nil {
 		return fmt.Errorf("--trace-requests: %w", err)
 	}
 	t.senders = append(t.senders, t.tracer)

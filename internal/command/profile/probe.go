@@ -32,12 +32,20 @@ type Prober struct {
 
 // NewProber reads the options of `redline profile`. rate: loads are rates of an open loop. Nothing is sent yet.
 func NewProber(p *command.IO, args []string, rate bool) (*Prober, error) {
-	if slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "--segment") }) {
-		return nil, errors.New("remove --segment: the search chooses loads by the measurements of all parts")
-	}
 	pl, notes, err := flags.Parse(plan.Redline, "redline profile", args, p.Secrets)
 	for _, w := range notes.Warnings {
 		fmt.Fprintln(p.Stderr, w)
+	}
+	given := func(names ...string) string {
+		for _, arg := range notes.Options {
+			if name, _, _ := strings.Cut(arg, "="); slices.Contains(names, name) {
+				return name
+			}
+		}
+		return ""
+	}
+	if given("--segment") != "" { // Parse refuses it too where the load has no end, which a search never has
+		return nil, errors.New("remove --segment: the search chooses loads by the measurements of all parts")
 	}
 	if err != nil {
 		return nil, err
@@ -45,10 +53,8 @@ func NewProber(p *command.IO, args []string, rate bool) (*Prober, error) {
 	if notes.SaveScenario != "" {
 		return nil, errors.New("remove --save-scenario: a scenario has loads, and the search chooses them")
 	}
-	for _, arg := range notes.Options {
-		if name, _, _ := strings.Cut(arg, "="); slices.Contains(decided, name) {
-			return nil, fmt.Errorf("remove %s: the search decides by intervals how long it measures, and does not calibrate", name)
-		}
+	if name := given(decided...); name != "" {
+		return nil, fmt.Errorf("remove %s: the search decides by intervals how long it measures, and does not calibrate", name)
 	}
 	if err := probeable(pl); err != nil {
 		return nil, err
@@ -56,13 +62,12 @@ func NewProber(p *command.IO, args []string, rate bool) (*Prober, error) {
 	if why := NeedsNative(pl); why != "" && !p.Native {
 		return nil, command.NativeError(why)
 	}
-	poisson := !slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "--request-d") })
 	pl = pl.With(func(pl *plan.Plan) {
 		if !rate {
 			return
 		}
 		pl.Load.Mode = plan.RequestRate
-		if poisson {
+		if given("--request-distribution") == "" {
 			pl.Load.Distribution = plan.Poisson
 		}
 		if pl.Target.Call == plan.Auto && !kind.Of(pl.Target.Kind).Synchronous {

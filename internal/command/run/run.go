@@ -36,7 +36,7 @@ func (o *options) rows() []option.Row {
 		{Long: "segment", Arg: "NUMBER/COUNT", Help: "send one part of the load of each class: 2/5 is the second of five equal parts. Start all parts " +
 			"with the same scenario, on several machines; together they send exactly the requests of one run without this option", To: option.Parsed(&o.segment, segment.Parse)},
 		{Long: "json", Arg: "FILE", Writes: true, Help: "write the whole result as JSON: each class, and all of them together", To: option.Text(&o.json)},
-		{Also: "workers nats on-worker-loss run-name", Instead: "is for redline profile and redline find profile; a scenario runs on one machine"},
+		{Also: "workers nats on-worker-loss run-name", Instead: "is for redline profile, redline llm and redline find profile; a scenario runs on one machine"},
 	}), o.outcome.Rows())
 }
 

@@ -4,35 +4,19 @@ package run
 
 import (
 	"encoding/json"
-	"flag"
 	"os"
 	"path/filepath"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v3"
 
 	"github.com/redline-bench/redline/internal/scenario"
+	"github.com/redline-bench/redline/internal/testkit/generated"
 )
-
-var update = flag.Bool("update", false, "write docs/schema/scenario.json instead of comparing it")
 
 // TestSchema holds docs/schema/scenario.json to what the program reads.
 func TestSchema(t *testing.T) {
-	const path = "../../../docs/schema/scenario.json"
-	want := scenario.Schema(Grammar())
-	if *update {
-		if err := os.WriteFile(path, want, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(string(want), string(got)); d != "" {
-		t.Errorf("docs/schema/scenario.json is stale, run make generate: %s", d)
-	}
+	generated.File(t, "../../../docs/schema/scenario.json", string(scenario.Schema(Grammar())), "make generate")
 }
 
 // Every example has only what the schema describes, so that an editor shows no mistake in it.

@@ -15,7 +15,9 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/internal/command"
+	"github.com/redline-bench/redline/internal/command/outcome"
 	"github.com/redline-bench/redline/internal/option"
+	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/refserver"
 	"github.com/redline-bench/redline/internal/secret"
 	"github.com/redline-bench/redline/internal/unit"
@@ -32,6 +34,7 @@ type options struct {
 	cert, key, ca  string
 	control        string
 	requestLog     string
+	collector      outcome.Collector
 	exitWithParent bool
 }
 
@@ -65,6 +68,8 @@ docs/refserver.md has more.
       test how a client handles a connection reset at every 100th request
   redline serve --trace-config file=trace.json --trace-config level=TIMESTAMPS --trace-config rate=1
       trace where the time of each request is spent
+  redline serve --otlp grpc://collector:4317
+      send spans below those of a client with --trace-requests
 `, Outro: `Faults
   error      respond with an error
   delay      delay the response by 100ms, or by the given time
@@ -113,14 +118,15 @@ func (o *options) rows() []option.Row {
 		{Long: "http-max-input-size", Arg: "BYTES", Help: "size limit of JSON, raw body and decompressed body on the HTTP port; 0 for no limit", To: option.Bytes(&c.MaxInput, 0, math.MaxInt64)},
 		{Long: "max-unpacked-size", Arg: "BYTES", Help: "size limit of all decompressed requests in progress together, and of one gRPC message; a request that exceeds it is " +
 			"refused with 413 or RESOURCE_EXHAUSTED; 0 for no limit", To: option.Bytes(&c.MaxUnpacked, 0, math.MaxInt64)},
-	}), option.Group("Logs, traces and metrics", []option.Row{
+	}), option.Group("Logs, traces and metrics", slices.Concat([]option.Row{
 		{Long: "request-log", Arg: "FILE", Writes: true, Help: "write a JSON line for each response: model, id, received_ns, replied_ns, traceparent if the request has one; for a stream also the send time (events_ns) " +
 			"and the number of tokens (tokens) of each event", To: option.Text(&o.requestLog)},
 		{Long: "trace-config", Arg: "[triton,]SETTING=VALUE", Repeat: true, Help: "write traces in Triton's format. SETTING is file, level (TIMESTAMPS or TENSORS), rate (trace every N-th request), " +
 			"count, or log-frequency (traces per file). Clients can change all settings except file", To: option.Func(o.addTrace)},
+	}, plan.CollectorRows("a span for each request with a sampled W3C traceparent to this OpenTelemetry collector, below the client's span", &o.collector.Endpoint, &o.collector.Headers, &o.collector.CA), []option.Row{
 		{Long: "simulate-gpus", Arg: "N", Help: "number of simulated GPUs in the metrics", To: option.Int(&c.GPUs, 0)},
 		{Long: "exit-with-parent", Help: "end the server when standard input is closed", To: option.Switch(&o.exitWithParent)},
-	}))
+	})))
 }
 
 // portRows are where the protocols listen.

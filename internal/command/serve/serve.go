@@ -8,8 +8,13 @@ import (
 	"io"
 	"net"
 
+	"github.com/redline-bench/redline/internal/cleantext"
 	"github.com/redline-bench/redline/internal/command"
+	"github.com/redline-bench/redline/internal/command/outcome"
 	"github.com/redline-bench/redline/internal/refserver"
+	"github.com/redline-bench/redline/internal/refserver/spans"
+	"github.com/redline-bench/redline/internal/telemetry"
+	"github.com/redline-bench/redline/internal/telemetry/otlp"
 )
 
 // Run is `redline serve`.
@@ -17,6 +22,9 @@ func Run(p *command.IO, args []string) (int, error) {
 	ctx, stop := p.SignalContext()
 	defer stop()
 	o, err := parse(ctx, args, p.Secrets)
+	if err == nil {
+		err = o.collector.Check(p, outcome.Traces)
+	}
 	if err == nil {
 		o.config.Die = func() { p.Exit(command.ExitError) }
 		err = serve(ctx, p, o)
@@ -36,6 +44,13 @@ func serve(ctx context.Context, p *command.IO, o *options) (err error) {
 		defer func() { err = errors.Join(err, file.Close()) }()
 		o.config.RequestLog = file
 	}
+	if o.collector.Endpoint != "" {
+		end, err := trace(ctx, p, o)
+		if err != nil {
+			return err
+		}
+		defer end()
+	}
 	if o.exitWithParent {
 		go func() {
 			_, _ = io.Copy(io.Discard, p.Stdin) // an error also means that the parent has gone
@@ -53,6 +68,22 @@ func serve(ctx context.Context, p *command.IO, o *options) (err error) {
 		<-ctx.Done()
 	}
 	return errors.Join(err, server.Close())
+}
+
+// trace sends the spans of traced requests to the collector. end sends the last ones and reports what was lost.
+func trace(ctx context.Context, p *command.IO, o *options) (end func(), err error) {
+	o.collector.Prepare(p)
+	tracer, err := otlp.OpenTracer(ctx, o.collector.Config(p, outcome.Traces, otlp.Run{Service: "redline-serve", Version: p.Version}))
+	if err != nil {
+		return nil, fmt.Errorf("--otlp: %w", err)
+	}
+	o.config.Spans = func(s spans.Span) { tracer.AddServed(telemetry.Served(s)) }
+	return func() {
+		sent := tracer.Close(context.WithoutCancel(ctx))
+		if lost := sent.Lost(); lost != "" {
+			fmt.Fprintf(p.Stderr, "warning: %s\n", cleantext.Line(lost)) // it may contain words of the collector
+		}
+	}, nil
 }
 
 func port(address string) string {

@@ -40,7 +40,7 @@ func TestServeEndsWithItsParent(t *testing.T) {
 func TestServeRefusesNonsense(t *testing.T) {
 	for _, args := range []string{
 		"--bogus", "stray", "--http-port 65536", "--ttft -1s", "--http-max-input-size -1", "--max-unpacked-size 1Gx", "--delay simple", "--delay nope=1ms --http-port 0 --grpc-port 0 --metrics-port 0", "--http-port x",
-		"--model-control-mode poll", "--tls-cert only.pem", "--fault simple=foo --http-port 0 --grpc-port 0 --metrics-port 0",
+		"--model-control-mode poll", "--otlp-ca ca.pem", "--tls-cert only.pem", "--fault simple=foo --http-port 0 --grpc-port 0 --metrics-port 0",
 	} {
 		var stderr bytes.Buffer
 		p := &command.IO{Args: strings.Fields("redline serve " + args), Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: &stderr}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/redline-bench/redline/internal/cleantext"
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/command/outcome"
 	"github.com/redline-bench/redline/internal/command/target"
@@ -33,9 +34,12 @@ func Run(p *command.IO, args []string) (int, error) {
 	if err != nil {
 		return command.ExitUsage, command.Usage(err)
 	}
-	p = p.ForRun(o.Outcome, plan.Redline, sigs)
-	s := &run{IO: p, opts: o, sigs: sigs}
+	s := &run{IO: p.ForRun(o.Draft.Outcome, plan.Redline, sigs), given: o.Arguments, sigs: sigs}
 	defer s.close()
+	if s.plan, err = o.Plan(); err != nil {
+		fmt.Fprintln(s.Stderr, cleantext.Line(err.Error()))
+		return command.ExitFailed, nil
+	}
 	switch err := s.start(); {
 	case errors.As(err, new(command.UsageError)):
 		return command.ExitUsage, err
@@ -63,8 +67,8 @@ throughput, average latency and percentiles, like the simple client of Triton's 
 // run is one run of the command.
 type run struct {
 	*command.IO
-	opts     *simple.Options
-	plan     *plan.Plan
+	plan     simple.Plan
+	given    []string // the options without secrets
 	sigs     *command.Signals
 	embedded *command.Embedded
 	tap      *simple.Tap
@@ -85,40 +89,34 @@ func (s *run) close() {
 
 // start does everything up to the first request.
 func (s *run) start() error {
-	if err := s.opts.Valid(); err != nil {
-		return err
-	}
 	var err error
-	if s.plan, err = s.opts.Plan(); err != nil {
+	if s.outcome, err = outcome.Open(s.IO, s.plan.Outcome, "simple", option.CommandLine("redline simple", s.given)); err != nil {
 		return err
 	}
-	if s.outcome, err = outcome.Open(s.IO, s.opts.Outcome, "simple", option.CommandLine("redline simple", s.opts.Given)); err != nil {
-		return err
-	}
-	s.plan = s.plan.With(func(p *plan.Plan) { p.Target.Tracing = s.outcome.Tracing("") })
-	for _, path := range []string{s.opts.CSV, s.opts.JSON} {
+	s.plan.Plan = s.plan.With(func(p *plan.Plan) { p.Target.Tracing = s.outcome.Tracing("") })
+	for _, path := range []string{s.plan.Output.CSV, s.plan.Output.ResultJSON} {
 		if err := s.Files.Writable(path); err != nil {
 			return err
 		}
 	}
-	if s.opts.Embedded {
+	if s.plan.Target.Embedded {
 		if s.embedded, err = command.StartEmbedded(s.sigs.Soft, s.IO, nil); err != nil {
 			return err
 		}
-		s.plan = s.plan.With(func(p *plan.Plan) { p.Target.URL = s.embedded.Address(p.Target.Protocol) })
+		s.plan.Plan = s.plan.With(func(p *plan.Plan) { p.Target.URL = s.embedded.Address(p.Target.Protocol) })
 	}
-	svc, err := kind.Open(s.plan)
+	svc, err := kind.Open(s.plan.Plan)
 	if err != nil {
 		return fmt.Errorf("client creation failed: %w", err)
 	}
 	s.tap = &simple.Tap{Service: svc}
-	if s.opts.Model == "" {
+	if s.plan.Target.Model == "" {
 		return command.Usage(inspect.Missing(s.sigs.Soft, svc))
 	}
 	if s.model, err = s.tap.Describe(s.sigs.Soft); err != nil {
 		return err
 	}
-	if err := simple.Check(s.model, s.opts); err != nil {
+	if err := simple.Check(s.model, s.plan.Input.Batch); err != nil {
 		return err
 	}
 	return s.prepare()
@@ -126,10 +124,7 @@ func (s *run) start() error {
 
 // prepare encodes the requests.
 func (s *run) prepare() error {
-	in := s.model.Inputs[0]
-	if s.opts.Data == "" {
-		s.plan = s.plan.With(func(p *plan.Plan) { p.Input.Shapes = map[string][]int64{in.Name: {int64(s.opts.Shape)}} })
-	}
+	s.plan.Plan = s.plan.For(s.model.Inputs[0].Name)
 	data, err := workload.Load(s.plan.Input, s.plain())
 	if err != nil {
 		return err
@@ -139,7 +134,7 @@ func (s *run) prepare() error {
 	}
 	t := s.requests.Inputs(0)[0]
 	s.note("model %s: input %s of type %s, request shape %s, %d bytes; %d in flight, %d warm-up and %d measured requests",
-		s.model.Name, t.Name, t.Type, t.Shape, len(t.Data), s.opts.Concurrency, s.opts.Warmup, s.opts.Count)
+		s.model.Name, t.Name, t.Type, t.Shape, len(t.Data), s.plan.Load.Concurrency.Start, s.plan.Measure.WarmupCount, s.plan.Measure.RequestCount)
 	return nil
 }
 
@@ -151,18 +146,18 @@ func (s *run) plain() *service.Model {
 }
 
 func (s *run) note(format string, args ...any) {
-	if s.opts.Verbose {
+	if s.plan.Verbose > 0 {
 		fmt.Fprintf(s.Stderr, format+"\n", args...)
 	}
 }
 
 func (s *run) measure() int {
 	runner := &profile.Runner{
-		Plan: s.plan, Service: s.tap, Model: s.plain(), Observer: &watcher{s},
+		Plan: s.plan.Plan, Service: s.tap, Model: s.plain(), Observer: &watcher{s},
 		Source:   func(slot, active int) engine.Source { return s.requests.Cursor(slot, active, false) },
 		Timeline: true, More: fmt.Sprintf("send at least %d requests (-c)", measure.FewestRequests),
 	}
-	s.outcome.Begin(s.plan)
+	s.outcome.Begin(s.plan.Plan)
 	if err := s.outcome.Connect(s.sigs.Soft, s.sigs.Hard, outcome.Server{Model: s.plan.Target.Model, Own: target.MetricsPages(&s.plan.Target, s.embedded)}); err != nil {
 		return s.failed(err)
 	}
@@ -171,22 +166,22 @@ func (s *run) measure() int {
 	res, err := runner.Run(s.sigs.Soft, s.sigs.Hard)
 	s.sigs.Enter(command.Writing)
 	s.Line.Clear()
-	res.Tool, res.Version, res.Options = "redline", s.Version, s.opts.Given
+	res.Tool, res.Version, res.Options = "redline", s.Version, s.given
 	s.outcome.Sign(res, workload.FingerprintData(s.requests.Len(), s.requests.Inputs, s.plan.Target.Kind, s.plan.Target.Model, s.plan.Target.Version, s.plan.Input.Batch))
 	code := command.ExitOK
 	if err != nil {
 		code = s.failed(err)
 	}
-	if f, ok := simple.Measure(s.tap, s.opts); ok && (err == nil || code == command.ExitInterrupted) {
+	if f, ok := simple.Measure(s.tap, s.plan.Plan); ok && (err == nil || code == command.ExitInterrupted) {
 		fmt.Fprint(s.Stdout, f.Text())
 		s.note("slowest request: %.3f ms", f.Slowest)
-		if s.opts.CSV != "" {
-			if ferr := s.Files.WriteFile(s.opts.CSV, []byte(f.CSV())); ferr != nil {
+		if s.plan.Output.CSV != "" {
+			if ferr := s.Files.WriteFile(s.plan.Output.CSV, []byte(f.CSV())); ferr != nil {
 				code = s.failed(ferr)
 			}
 		}
 	}
-	if ferr := report.WriteFile(s.Files, s.opts.JSON, res); ferr != nil {
+	if ferr := report.WriteFile(s.Files, s.plan.Output.ResultJSON, res); ferr != nil {
 		code = s.failed(ferr)
 	}
 	if err == nil {
@@ -204,7 +199,7 @@ func (s *run) failed(err error) int {
 	if errors.As(err, &load) && load.Stall == nil && len(load.Workers) > 0 {
 		err = load.Workers[0].Err
 	}
-	text, early := simple.Explain(err, s.opts.Protocol)
+	text, early := simple.Explain(err, s.plan.Target.Protocol)
 	if early {
 		fmt.Fprintln(s.Stdout, text)
 	} else {
@@ -226,7 +221,7 @@ func (w *watcher) Pass(int, *result.Window)        {}
 func (w *watcher) RanksStable()                    {}
 func (w *watcher) LevelEnds(lv *result.Level) {
 	w.outcome.LevelEnds(w.sigs.Hard, lv)
-	if w.opts.Verbose {
+	if w.plan.Verbose > 0 {
 		report.Health(w.Stderr, lv, report.Style{})
 	}
 }
@@ -234,7 +229,7 @@ func (w *watcher) LevelEnds(lv *result.Level) {
 func (w *watcher) Warn(warning profile.Warning) { w.note("warning: %s", warning.Text) }
 
 func (w *watcher) Progress(p profile.Progress) {
-	w.Line.Show(term.Status{Requests: p.Requests, Wanted: uint64(w.opts.Count), Rate: p.Rate, Median: p.Median, Failed: p.Failed})
+	w.Line.Show(term.Status{Requests: p.Requests, Wanted: uint64(w.plan.Measure.RequestCount), Rate: p.Rate, Median: p.Median, Failed: p.Failed})
 	w.outcome.InFlight(p.Level, p.InFlight)
 	w.outcome.Progress(p.Live)
 }

@@ -38,15 +38,14 @@ func Run(p *command.IO, args []string) (int, error) {
 	sigs := p.WatchSignals(command.Preparing)
 	defer sigs.Stop()
 	chaos := args[0] == "chaos"
-	o, err := stress.Parse(args[1:], time.Now(), p.Secrets)
-	if err == nil && chaos && (o.Chaos == 0 || o.Duration == 0) {
+	pl, err := stress.Parse(args[1:], time.Now(), p.Secrets)
+	if err == nil && chaos && (pl.Chaos == 0 || pl.Duration == 0) {
 		err = errors.New("chaos needs --chaos TIME and --duration TIME")
 	}
 	if err != nil {
 		return command.ExitUsage, command.Usage(err)
 	}
-	p = p.ForRun(o.Outcome, plan.Redline, sigs)
-	s := &run{IO: p, opts: o, server: o.Server, sigs: sigs}
+	s := &run{IO: p.ForRun(pl.Outcome, plan.Redline, sigs), plan: *pl, sigs: sigs}
 	defer s.close()
 	if chaos {
 		return s.chaos(), nil
@@ -56,10 +55,9 @@ func Run(p *command.IO, args []string) (int, error) {
 
 // Command describes the command.
 func Command() option.Command {
-	o := stress.Defaults()
 	return option.Command{Exits: command.CheckExits(), Common: []string{
 		"url", "model-name", "protocol", "concurrency", "iterations", "duration", "random-seed", "max-failures", "overlap", "embedded", "verbose",
-	}, Rows: o.Rows(), Words: []string{"sequence", "chaos"}, Intro: `Usage: redline stress sequence [MODEL] [options]
+	}, Rows: stress.Defaults().Rows(), Words: []string{"sequence", "chaos"}, Intro: `Usage: redline stress sequence [MODEL] [options]
        redline stress chaos [MODEL] --chaos TIME --duration TIME [options]
 
 Sends valid and invalid sequences to a model that keeps a running sum for each sequence, and checks every response,
@@ -75,10 +73,8 @@ history of each sequence that failed. 'chaos' only unloads and loads the model, 
 // run is one run of the command.
 type run struct {
 	*command.IO
-	opts     *stress.Options
-	server   stress.Address
+	plan     stress.Plan
 	sigs     *command.Signals
-	plan     *plan.Plan
 	embedded *command.Embedded
 	cutter   *stress.Cutter
 	svc      service.Service
@@ -100,20 +96,20 @@ func (s *run) close() {
 }
 
 func (s *run) sequences() int {
-	fmt.Fprint(s.Stdout, stress.Header(s.opts))
-	model, err := s.start()
+	fmt.Fprint(s.Stdout, stress.Header(&s.plan))
+	model, idle, err := s.start()
 	if err != nil {
 		return s.failed(err)
 	}
-	s.outcome.Begin(s.plan)
+	s.outcome.Begin(s.plan.Plan)
 	if err := s.outcome.Connect(s.sigs.Soft, s.sigs.Hard, outcome.Server{Model: s.plan.Target.Model, Own: target.MetricsPages(&s.plan.Target, s.embedded)}); err != nil {
 		return s.failed(err)
 	}
 	start := time.Now()
 	s.sigs.Enter(command.Loading)
 	sum, err := stress.Run(s.sigs.Soft, s.sigs.Hard, stress.Config{
-		Options: s.opts, Service: s.svc, Model: model, Train: s.couple(), Control: s.repository(), Cutter: s.cutter, Observer: watcher{s},
-		Tap: s.tap(),
+		Plan: &s.plan, Service: s.svc, Model: model, Train: s.couple(), Control: s.repository(), Cutter: s.cutter, Observer: watcher{s},
+		Tap: s.tap(), ServerIdle: idle,
 	})
 	s.sigs.Enter(command.Writing)
 	s.Line.Clear()
@@ -123,9 +119,9 @@ func (s *run) sequences() int {
 	fmt.Fprint(s.Stdout, "\n"+sum.Text())
 	err = errors.Join(err, s.writeJSON(sum))
 	res := sum.Result()
-	res.Version, res.Plan, res.Model, res.Environment = s.Version, s.plan, model, profile.Environment()
+	res.Version, res.Plan, res.Model, res.Environment = s.Version, s.plan.Plan, model, profile.Environment()
 	res.StartUnixNs, res.EndUnixNs = start.UnixNano(), time.Now().UnixNano()
-	res.Options = append([]string{"sequence"}, s.opts.Given...)
+	res.Options = append([]string{"sequence"}, s.plan.Arguments...)
 	s.outcome.Sign(res, s.workload())
 	code := command.ExitOK
 	switch {
@@ -145,82 +141,78 @@ func (s *run) tap() func(*record.Record) error {
 	if to == nil {
 		return nil
 	}
-	lv := &result.Level{Mode: plan.Concurrency, Concurrency: s.opts.Threads}
+	lv := &result.Level{Mode: plan.Concurrency, Concurrency: s.plan.Threads}
 	return func(r *record.Record) error { return to(lv, 0, r) }
 }
 
-// workload returns a fingerprint of all options that determine what is sent.
+// workload returns a fingerprint of all that determines what is sent.
 func (s *run) workload() string {
-	o := s.opts
-	return workload.Fingerprint(o.Model, o.Version, o.Protocol, o.Unary, o.Seed, o.Threads, o.Iterations, o.Duration, o.Common, o.Rare, o.RareShare, o.Weights, o.RareWeights,
-		o.LengthMean, o.LengthDev, o.Values, o.FirstID, o.IDBlock, o.StringIDs, o.BackToBack, o.Overlap, o.IdleTime, o.CutEvery, o.Chaos, o.ChaosDown, o.Replay)
+	p, t := &s.plan, &s.plan.Target
+	return workload.Fingerprint(t.Model, t.Version, t.Protocol, p.Unary, p.Seed, p.Threads, p.Iterations, p.Duration, p.Common, p.Rare, p.RareShare, p.Weights, p.RareWeights,
+		p.LengthMean, p.LengthDev, p.Values, p.FirstID, p.IDBlock, p.StringIDs, p.BackToBack, p.Overlap, p.IdleTime, p.CutEvery, p.Chaos, p.ChaosDown, p.Replay)
 }
 
-// start does everything up to the first request.
-func (s *run) start() (*service.Model, error) {
-	var err error
-	if s.outcome, err = outcome.Open(s.IO, s.opts.Outcome, "stress", option.CommandLine("redline stress", s.opts.Given)); err != nil {
-		return nil, err
+// start does everything up to the first request. idle is how long the server keeps an idle sequence.
+func (s *run) start() (m *service.Model, idle time.Duration, err error) {
+	if s.outcome, err = outcome.Open(s.IO, s.plan.Outcome, "stress", option.CommandLine("redline stress", s.plan.Arguments)); err != nil {
+		return nil, 0, err
 	}
 	if s.outcome.Tracing("") != nil {
-		return nil, errors.New("--trace-requests: redline stress does not trace requests; use redline profile")
+		return nil, 0, errors.New("--trace-requests: redline stress does not trace requests; use redline profile")
 	}
-	if err := s.Files.Writable(s.opts.JSON); err != nil {
-		return nil, err
+	if err := s.Files.Writable(s.plan.Output.ResultJSON); err != nil {
+		return nil, 0, err
 	}
 	if err := s.connect(); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	svc, err := kind.Open(s.plan)
+	svc, err := kind.Open(s.plan.Plan)
 	if s.plan.Target.Streaming {
 		svc, err = train.New(s.plan.Target, s.plan.Input)
 	}
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	s.svc = svc
-	m, err := svc.Describe(s.sigs.Soft)
-	if err != nil {
-		return nil, err
+	if m, err = svc.Describe(s.sigs.Soft); err != nil {
+		return nil, 0, err
 	}
 	batcher, err := s.repository().Batcher(s.sigs.Soft)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	s.opts.ServerIdle = batcher.Idle
-	if s.opts.StringIDs && batcher.Numbers {
-		return nil, fmt.Errorf("model %s takes correlation ids as numbers: --string-ids needs a CORRID of TYPE_STRING in its configuration", m.Name)
+	if s.plan.StringIDs && batcher.Numbers {
+		return nil, 0, fmt.Errorf("model %s takes correlation ids as numbers: --string-ids needs a CORRID of TYPE_STRING in its configuration", m.Name)
 	}
-	return m, nil
+	return m, batcher.Idle, nil
 }
 
-// connect makes the plan. With --embedded it starts the server, and with --cut the proxy that cuts connections.
-func (s *run) connect() error {
-	o := s.opts
-	var err error
-	if o.Embedded {
+// connect puts addresses into the plan that are known only now: with --embedded it starts the server, and with --cut the proxy that
+// cuts connections.
+func (s *run) connect() (err error) {
+	if s.plan.Target.Embedded {
 		if s.embedded, err = command.StartEmbedded(s.sigs.Soft, s.IO, nil); err != nil {
 			return err
 		}
-		s.server = stress.Address{Host: s.embedded.Address(o.Protocol)}
+		s.plan.Server = stress.Address{Host: s.embedded.Address(s.plan.Target.Protocol)}
 	}
-	address := s.server
-	if o.CutEvery > 0 {
-		if s.cutter, err = stress.NewCutter(s.sigs.Soft, s.server.Host); err != nil {
+	address := s.plan.Server
+	if s.plan.CutEvery > 0 {
+		if s.cutter, err = stress.NewCutter(s.sigs.Soft, address.Host); err != nil {
 			return err
 		}
-		address = stress.Address{Host: s.cutter.Addr(), Path: s.server.Path}
+		address.Host = s.cutter.Addr()
 	}
-	s.plan, err = o.Plan(address)
-	return err
+	s.plan.Plan = s.plan.With(func(p *plan.Plan) { p.Target.URL = address.String() })
+	return nil
 }
 
 // repository is the server's model repository, over the protocol of the run.
 func (s *run) repository() repository.Repository {
-	if s.opts.Protocol == plan.HTTP {
-		return repository.HTTP(s.server.URL(), s.opts.Model)
+	if s.plan.Target.Protocol == plan.HTTP {
+		return repository.HTTP(s.plan.Server.URL(), s.plan.Target.Model)
 	}
-	return repository.GRPC(s.server.Host, s.opts.Model)
+	return repository.GRPC(s.plan.Server.Host, s.plan.Target.Model)
 }
 
 // couple returns a function that sends several requests as one call, or nil if the protocol has no streams.
@@ -239,14 +231,14 @@ func (s *run) couple() func(cars []stress.Car) (service.Request, error) {
 }
 
 func (s *run) writeJSON(sum *stress.Summary) error {
-	if s.opts.JSON == "" {
+	if s.plan.Output.ResultJSON == "" {
 		return nil
 	}
 	text, err := json.MarshalIndent(sum, "", "  ")
 	if err != nil {
 		return err
 	}
-	return s.Files.WriteFile(s.opts.JSON, append(text, '\n'))
+	return s.Files.WriteFile(s.plan.Output.ResultJSON, append(text, '\n'))
 }
 
 // failed prints why the test could not run and returns the exit code.
@@ -282,7 +274,7 @@ func (w watcher) Progress(p stress.Progress) {
 	if p.Wanted > 0 {
 		level = fmt.Sprintf("%d of %d iterations", p.Passes, p.Wanted)
 	}
-	w.run.Line.Show(term.Status{Level: level, Window: w.run.opts.Duration, Elapsed: p.Elapsed, Rate: p.Rate, Failed: uint64(p.Failures)})
+	w.run.Line.Show(term.Status{Level: level, Window: w.run.plan.Duration, Elapsed: p.Elapsed, Rate: p.Rate, Failed: uint64(p.Failures)})
 	w.run.outcome.Progress(p.Live)
 }
 
@@ -292,10 +284,10 @@ func (s *run) chaos() int {
 		return s.failed(err)
 	}
 	s.sigs.Enter(command.Loading)
-	ctx, cancel := context.WithTimeout(s.sigs.Soft, s.opts.Duration)
+	ctx, cancel := context.WithTimeout(s.sigs.Soft, s.plan.Duration)
 	defer cancel()
-	n, err := stress.Unload(ctx, s.repository(), s.opts.Chaos, s.opts.ChaosDown)
-	fmt.Fprintf(s.Stdout, "unloaded and loaded %s %d times\n", s.opts.Model, n)
+	n, err := stress.Unload(ctx, s.repository(), s.plan.Chaos, s.plan.ChaosDown)
+	fmt.Fprintf(s.Stdout, "unloaded and loaded %s %d times\n", s.plan.Target.Model, n)
 	if err != nil {
 		return s.failed(err)
 	}

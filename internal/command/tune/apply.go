@@ -10,6 +10,7 @@ import (
 
 	"github.com/redline-bench/redline/internal/cleantext"
 	"github.com/redline-bench/redline/internal/command"
+	"github.com/redline-bench/redline/internal/command/search"
 	"github.com/redline-bench/redline/internal/option"
 )
 
@@ -44,10 +45,10 @@ func (s *session) shell(ctx context.Context, text string, values []string) error
 }
 
 // ready starts the traffic, and tries again until the server answers or the time is over.
-func (s *session) ready(ctx context.Context, more []string, retry bool) (target, error) {
+func (s *session) ready(ctx context.Context, more []string, retry bool) (search.Traffic, error) {
 	began := time.Now()
 	for {
-		t, err := s.target(more)
+		t, err := s.traffic(more)
 		if err != nil {
 			return nil, err
 		}

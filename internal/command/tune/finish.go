@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/internal/command"
+	"github.com/redline-bench/redline/internal/command/search"
 	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/report"
 	"github.com/redline-bench/redline/internal/result"
@@ -39,7 +40,7 @@ func (s *session) finish(json string, ended error) int {
 	}
 	res.Schema, res.Tool, res.Version = result.Schema, "redline", s.Version
 	res.StartUnixNs, res.EndUnixNs = s.began.UnixNano(), time.Now().UnixNano()
-	res.Options, res.Interrupted = s.allArguments(), t.State == interrupted
+	res.Options, res.Interrupted = search.Stored(s.allArguments()), t.State == interrupted
 	if res.Levels == nil {
 		res.Levels = []result.Level{}
 	}

@@ -41,7 +41,7 @@ type journal struct {
 // openJournal opens the journal of searches with the same server, model and own configuration, traffic, objectives and knobs. --resume
 // keeps what it has.
 func (s *session) openJournal() *journal {
-	about := []string{s.what, s.server, strings.Join(s.opts.slo, "\n"), s.opts.apply, s.traffic()}
+	about := []string{s.what, s.server, strings.Join(s.opts.slo, "\n"), s.opts.apply, s.sent()}
 	for _, k := range s.space.knobs {
 		about = append(about, k.Name)
 	}
@@ -70,8 +70,8 @@ func (s *session) openJournal() *journal {
 	return j
 }
 
-// traffic identifies what is sent, without the options about output.
-func (s *session) traffic() string {
+// sent identifies what is sent, without the options about output.
+func (s *session) sent() string {
 	pl := s.base.Plan()
 	if pl == nil {
 		_, args := option.Split((&plan.Outcome{}).Rows(), s.rest)

@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/redline-bench/redline/internal/command"
-	conn "github.com/redline-bench/redline/internal/command/target"
+	"github.com/redline-bench/redline/internal/command/target"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/service/kserve/modelconfig"
 	"github.com/redline-bench/redline/internal/tune"
@@ -169,7 +169,7 @@ func (s *session) checkValue(k *knob, value string) error {
 			return fmt.Errorf("write the port of %s, such as %s:8001, because -u has one", word, word)
 		}
 	}
-	_, err := s.target(s.argumentsOf(k, value))
+	_, err := s.traffic(s.argumentsOf(k, value))
 	if errors.As(err, new(command.NativeError)) {
 		return nil // it is known when the candidate is measured
 	}
@@ -233,7 +233,7 @@ func (s *session) usual() {
 	switch {
 	case s.control.onGPU():
 		why = "4 instances at most on each GPU"
-	case conn.IsLoopback(s.base.Plan().Target.URL):
+	case target.IsLoopback(s.base.Plan().Target.URL):
 		most = min(8, max(2, runtime.NumCPU()))
 		why = fmt.Sprintf("%d instances at most, by the cores of this machine", most)
 	}

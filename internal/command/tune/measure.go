@@ -8,6 +8,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/redline-bench/redline/internal/command/search"
 	"github.com/redline-bench/redline/internal/find"
 	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/plan"
@@ -31,14 +32,14 @@ const (
 // candidate is the measurement of one candidate in one stage.
 type candidate struct {
 	*session
-	step   tune.Step
-	values []string
-	target target
-	stats  service.StatsReader // nil if the server counts nothing
-	batch  float64
-	began  time.Time
-	search *find.Search
-	loads  map[float64]*sight
+	step    tune.Step
+	values  []string
+	traffic search.Traffic
+	stats   service.StatsReader // nil if the server counts nothing
+	batch   float64
+	began   time.Time
+	search  *find.Search
+	loads   map[float64]*sight
 }
 
 // sight is what was seen of one load.
@@ -102,7 +103,7 @@ func (c *candidate) run(ctx context.Context, e *entry) error {
 		return err
 	}
 	defer t.Close()
-	c.target, c.started = t, true
+	c.traffic, c.started = t, true
 	c.batch = 1
 	if c.what == ofProfile {
 		c.batch = float64(max(1, t.Plan().Input.Batch))
@@ -150,7 +151,7 @@ func (c *candidate) apply(ctx context.Context) error {
 
 // send sends a load of the candidate's traffic.
 func (c *candidate) send(ctx context.Context, lv result.Level, first measure.Look, watch measure.Watch) error {
-	return c.target.Run(ctx, lv, drainTime[c.step.Stage], first, watch)
+	return c.traffic.Run(ctx, lv, drainTime[c.step.Stage], first, watch)
 }
 
 // warmRequests is how many requests are in flight while a candidate warms up.
@@ -180,7 +181,7 @@ func (c *candidate) config() find.Config {
 		Tiers: c.tiers, Start: cmp.Or(c.step.Start/c.batch, 1/c.single.Seconds()), Growth: c.step.Growth, Resolution: c.opts.resolution,
 		Lowest: lowestRequests / of(times[tune.Find].most).Seconds(), Highest: highestRate,
 		Settle: max(of(t.settle), 3*c.single), MinTime: of(t.least), MaxTime: of(t.most), Confirm: c.opts.confirm,
-		MaxFailed: c.target.MaxErrorRate(),
+		MaxFailed: c.traffic.MaxErrorRate(),
 	}
 	if c.step.Limit > 0 {
 		conf.Budget = max(c.step.Limit-time.Since(c.began), time.Millisecond)
@@ -192,15 +193,11 @@ func (c *candidate) config() find.Config {
 
 // latencyLimit is the longest latency that an objective allows; 0 where none is about a latency.
 func (s *session) latencyLimit() time.Duration {
-	var longest time.Duration
 	known := s.base.Sample().Level
-	for i := range s.tiers[0].Objectives {
-		r := &s.tiers[0].Objectives[i]
-		if number, ok := known.Read(r.Name); ok && r.Op[0] == '<' && number.Unit == "ms" {
-			longest = max(longest, time.Duration(r.Limit()*float64(time.Millisecond)))
-		}
-	}
-	return longest
+	return s.tiers[0].LatencyLimit(func(metric string) bool {
+		number, ok := known.Read(metric)
+		return ok && number.Unit == "ms"
+	})
 }
 
 // Run implements find.Runner: it sends a load and notes what the server and its GPUs did meanwhile.
@@ -208,15 +205,10 @@ func (c *candidate) Run(ctx context.Context, load float64, first measure.Look, w
 	seen := &sight{}
 	before := c.count(ctx)
 	gpu := c.pollGPU(ctx)
+	noted := search.Noted(watch, func(lv *result.Level) { seen.level = lv })
 	err := c.send(ctx, result.Level{Mode: plan.RequestRate, Rate: load}, first, func(now measure.Sight) (measure.Look, bool) {
-		compute := now.Level
-		now.Level = func(confidence float64) (*result.Level, []result.Reason) {
-			lv, reasons := compute(confidence)
-			seen.level = lv
-			return lv, reasons
-		}
-		c.outcome.Progress(func() *result.Level { lv, _ := compute(0); return lv })
-		return watch(now)
+		c.outcome.Progress(func() *result.Level { lv, _ := now.Level(0); return lv })
+		return noted(now)
 	})
 	seen.gpu = gpu()
 	seen.server = c.since(ctx, before)
@@ -248,7 +240,7 @@ func (c *candidate) since(ctx context.Context, before []service.ModelStats) *res
 	found := false
 	for i := range after {
 		d := after[i].Sub(before[i])
-		if d.Success.Count == 0 || len(after) > 1 && after[i].Name == c.target.Plan().Target.Model {
+		if d.Success.Count == 0 || len(after) > 1 && after[i].Name == c.traffic.Plan().Target.Model {
 			continue
 		}
 		found = true
@@ -266,7 +258,7 @@ func (c *candidate) since(ctx context.Context, before []service.ModelStats) *res
 
 // pollGPU reads the server's metrics while a load runs, if the options ask for that (--collect-metrics).
 func (c *candidate) pollGPU(ctx context.Context) func() *result.GPU {
-	m := c.target.Plan().Target.Metrics
+	m := c.traffic.Plan().Target.Metrics
 	if !m.Collect {
 		return func() *result.GPU { return nil }
 	}
@@ -349,7 +341,7 @@ func (c *candidate) answer(e *entry) {
 	e.Figures.LimitedBy = limited
 	if c.step.Stage == tune.Find {
 		e.Run = &result.Result{Levels: append([]result.Level{}, a.Levels()...), Find: c.search.Result("rate")}
-		e.Run.Workload = c.target.Describe(e.Run)
+		e.Run.Workload = c.traffic.Describe(e.Run)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/redline-bench/redline/internal/command/search"
 	"github.com/redline-bench/redline/internal/find"
 	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/secret"
@@ -63,11 +64,7 @@ func (o *options) rows() []option.Row {
 func read(args []string, secrets *secret.Set) (o *options, rest []string, err error) {
 	o = defaults()
 	o.table = &option.Table{Rows: o.rows(), Secrets: secrets}
-	own, rest := option.Split(o.table.Rows, args)
-	strays, err := o.table.Parse(own)
-	if err == nil && len(strays) > 0 {
-		err = fmt.Errorf("unexpected argument %q", strays[0])
-	}
+	rest, err = search.Read(o.table, args)
 	return o, rest, err
 }
 

@@ -7,13 +7,13 @@ import (
 	"io"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/command/outcome"
-	conn "github.com/redline-bench/redline/internal/command/target"
+	"github.com/redline-bench/redline/internal/command/search"
+	"github.com/redline-bench/redline/internal/command/target"
 	"github.com/redline-bench/redline/internal/find"
 	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/plan"
@@ -21,6 +21,7 @@ import (
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/service/kserve"
 	"github.com/redline-bench/redline/internal/tune"
+	"github.com/redline-bench/redline/internal/unit"
 )
 
 // session is one search from the options to the exit code.
@@ -28,10 +29,10 @@ type session struct {
 	*command.IO
 	sigs    *command.Signals
 	opts    *options
-	what    string   // profile or llm
-	rest    []string // the options of the traffic
-	base    target   // the traffic without a candidate; it is never started
-	server  string   // its address
+	what    string         // profile or llm
+	rest    []string       // the options of the traffic
+	base    search.Traffic // the traffic without a candidate; it is never started
+	server  string         // its address
 	tiers   []find.Tier
 	outcome *outcome.Outcome
 	silent  *outcome.Outcome // gets the requests of candidates, which go to no file and to no other tool
@@ -184,7 +185,7 @@ func (s *session) connect(ctx context.Context) error {
 	}
 	if e, ok := errors.AsType[*service.Error](err); ok && !s.changed {
 		e.Op = kserve.OpMetadata
-		err = errors.New(conn.Advise(&pl.Target, "-i", e) + conn.ModelsThere(ctx, svc, &pl.Target, e))
+		err = errors.New(target.Advise(&pl.Target, "-i", e) + target.ModelsThere(ctx, svc, &pl.Target, e))
 	}
 	return err
 }
@@ -334,24 +335,10 @@ func (s *session) quiet() *command.IO {
 	return &io2
 }
 
-// allArguments are all options without secrets, as 'redline rerun' reads them: an option with one letter stands apart from its
-// value.
+// allArguments are all options without secrets, the traffic first.
 func (s *session) allArguments() []string {
-	out := []string{s.what}
-	for _, arg := range append(s.opts.table.Arguments(), s.base.Arguments()...) {
-		if name, value, ok := strings.Cut(arg, "="); ok && len(name) == len("-m") {
-			out = append(out, name, value)
-			continue
-		}
-		out = append(out, arg)
-	}
-	return out
+	return slices.Concat([]string{s.what}, s.opts.table.Arguments(), s.base.Arguments())
 }
 
 // number writes a load with four digits.
-func number(v float64) string {
-	if v >= 1000 {
-		return strconv.FormatFloat(v, 'f', 0, 64)
-	}
-	return strconv.FormatFloat(v, 'g', 4, 64)
-}
+func number(v float64) string { return unit.Digits(v, 4) }

@@ -4,42 +4,16 @@
 package tune
 
 import (
-	"context"
 	"errors"
 	"io"
-	"time"
 
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/command/llm"
-	"github.com/redline-bench/redline/internal/command/outcome"
 	"github.com/redline-bench/redline/internal/command/profile"
+	"github.com/redline-bench/redline/internal/command/search"
 	"github.com/redline-bench/redline/internal/find"
-	"github.com/redline-bench/redline/internal/gate"
-	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/option"
-	"github.com/redline-bench/redline/internal/plan"
-	"github.com/redline-bench/redline/internal/result"
 )
-
-// target is the traffic of a command. llm.Prober and profile.Prober are targets.
-type target interface {
-	// Start does everything up to the first request and connects out, which gets the requests; Close ends the connections.
-	Start(io *command.IO, sigs *command.Signals, out *outcome.Outcome) error
-	Close()
-	// Run sends one load until watch ends it, and waits for the requests in flight: at most drain, then they are canceled.
-	Run(ctx context.Context, lv result.Level, drain time.Duration, first measure.Look, watch measure.Watch) error
-	Outcome() (o plan.Outcome, json string)
-	Arguments() []string
-	// Server is the address of the server. embedded: each Start starts a server.
-	Server() (address string, embedded bool)
-	// Sample has every number that a rule can be about.
-	Sample() *gate.Sample
-	Plan() *plan.Plan
-	Describe(res *result.Result) (workload string)
-	MaxErrorRate() float64
-	// Advise says in one line what went wrong, where, and what to do.
-	Advise(err error) string
-}
 
 // The traffic.
 const (
@@ -63,7 +37,7 @@ func Run(p *command.IO, args []string) (int, error) {
 		return 0, command.Usage(err)
 	}
 	s := &session{IO: p, sigs: sigs, opts: o, what: what, rest: rest}
-	if s.base, err = s.target(nil); err == nil {
+	if s.base, err = s.traffic(nil); err == nil {
 		err = o.check()
 	}
 	if err != nil {
@@ -81,8 +55,8 @@ func Run(p *command.IO, args []string) (int, error) {
 	return s.run()
 }
 
-// target reads the options of the traffic, with further ones of a candidate behind them.
-func (s *session) target(more []string) (target, error) {
+// traffic reads the options of the traffic, with further ones of a candidate behind them.
+func (s *session) traffic(more []string) (search.Traffic, error) {
 	args := append(append([]string{}, s.rest...), more...)
 	p := *s.IO
 	if s.base != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/redline-bench/redline/internal/cleantext"
 	"github.com/redline-bench/redline/internal/command"
+	"github.com/redline-bench/redline/internal/command/llm"
 	"github.com/redline-bench/redline/internal/command/profile"
 	"github.com/redline-bench/redline/internal/fleet"
 	"github.com/redline-bench/redline/internal/fleet/hub"
@@ -66,7 +67,10 @@ func Run(p *command.IO, args []string) (int, error) {
 		Redact: p.Secrets.Redact,
 		Say:    say,
 		Prepare: func(hard context.Context, job *fleet.Job, collect fleet.Collect) (fleet.Maker, error) {
-			return profile.OpenPost(hard, p, job, collect)
+			if job.Command == "llm" {
+				return llm.OpenShare(hard, p, job, collect)
+			}
+			return profile.OpenShare(hard, p, job, collect)
 		},
 	}
 	return command.ExitOK, w.Run(ctx)

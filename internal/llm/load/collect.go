@@ -18,28 +18,31 @@ import (
 // collection is what is known of the requests that have ended. It is used by read, which the engine calls for each record,
 // and in functions that are given to engine.Sync.
 type collection struct {
-	answer   endpoint.Answer
-	sample   llm.Sample
-	usage    llm.Usage
-	own      llm.Own
-	wire     []llm.Answer
-	measured *metric.Collector
-	win      *measure.Window
-	timeline *measure.Timeline
-	failures failures
-	index    uint64
-	row      int   // failures in a row
-	lastDue  int64 // of the phase
-	lastSent int64
-	ends     []int64       // of the latest request of each slot
-	idleNs   int64         // time in which a slot of a closed loop could have had a request in flight and had none
-	pausedNs int64         // time in which a slot of a closed loop paused as it was asked to
-	until    *metric.Watch // nil without --until
-	shown    int64
-	lastN    uint64
-	rate     float64
-	output   recentRate // of tokens
-	stop     struct {
+	answer    endpoint.Answer
+	sample    llm.Sample
+	usage     llm.Usage
+	tokenizer llm.Own
+	wire      []llm.Answer
+	measured  *metric.Collector
+	win       *measure.Window
+	timeline  *measure.Timeline
+	failures  failures
+	parts     parts
+	index     uint64
+	checked   int   // answers of the phase that the tokenizer has counted too
+	row       int   // failures in a row
+	lastDue   int64 // of the phase
+	lastSent  int64
+	lastEnd   int64
+	ends      []int64       // of the latest request of each slot
+	idleNs    int64         // time in which a slot of a closed loop could have had a request in flight and had none
+	pausedNs  int64         // time in which a slot of a closed loop paused as it was asked to
+	until     *metric.Watch // nil without --until
+	shown     int64
+	lastN     uint64
+	rate      float64
+	output    recentRate // of tokens
+	stop      struct {
 		text        string
 		interrupted bool
 		failures    bool // failed requests ended the level
@@ -62,7 +65,8 @@ func (r *run) begin(p *phase, from int64) {
 	if r.until = nil; o.Until != nil {
 		r.until = &metric.Watch{Target: *o.Until}
 	}
-	r.row, r.lastN, r.shown, r.lastDue, r.lastSent, r.output = 0, 0, from, 0, 0, recentRate{}
+	r.parts.begin(r.cfg.Fleet, setup, from)
+	r.checked, r.row, r.lastN, r.shown, r.lastDue, r.lastSent, r.lastEnd, r.output = 0, 0, 0, from, 0, 0, 0, recentRate{}
 	r.ends, r.idleNs, r.pausedNs = nil, 0, 0
 }
 
@@ -74,14 +78,11 @@ func (r *run) read(rec *record.Record, events []record.Event, data []byte) {
 	}
 	s := &r.sample
 	*s = llm.Sample{
-		Index: r.index, Conversation: a.conv.ID, Turn: a.turn, RequestID: a.id, Session: a.name, Slot: rec.Slot,
+		Conversation: a.conv.ID, Turn: a.turn, RequestID: a.id, Session: a.name, Slot: rec.Slot,
 		Warmup: a.phase.warm, Due: rec.Due, Sent: rec.Sent, Headers: rec.First, Last: rec.End, End: rec.End,
 		Class: rec.Class, Cut: a.cut && rec.Class == record.Canceled, // the request may have ended before it was cut
 		Asked: a.tokens, In: rec.Out, Out: rec.In,
 	}
-	r.index++
-	r.lastDue, r.lastSent = max(r.lastDue, rec.Due), max(r.lastSent, rec.Sent)
-	r.idle(a, rec)
 	if n := len(events); n > 0 {
 		s.End = max(s.End, events[n-1].At)
 	}
@@ -94,21 +95,34 @@ func (r *run) read(rec *record.Record, events []record.Event, data []byte) {
 	if n := len(s.Chunks); n > 0 {
 		plain.First, plain.End = s.Chunks[0].At, s.Chunks[n-1].At
 	}
+	if r.forward != nil {
+		r.forward(a, s, &plain)
+		return
+	}
+	r.note(a, s)
 	r.count(a, s, &plain)
+}
+
+// note takes in the times of a request on its slot, and numbers its sample.
+func (r *run) note(a *ask, s *llm.Sample) {
+	s.Index = r.index
+	r.index++
+	r.lastDue, r.lastSent, r.lastEnd = max(r.lastDue, s.Due), max(r.lastSent, s.Sent), max(r.lastEnd, s.End)
+	r.idle(a, s)
 }
 
 // idle adds the time between the end of a slot's request and the next one's send: the pause that the conversation or the
 // think time asks for, and the rest.
-func (r *run) idle(a *ask, rec *record.Record) {
-	for len(r.ends) <= int(rec.Slot) {
+func (r *run) idle(a *ask, s *llm.Sample) {
+	for len(r.ends) <= int(s.Slot) {
 		r.ends = append(r.ends, 0)
 	}
-	end := &r.ends[rec.Slot]
+	end := &r.ends[s.Slot]
 	if *end > 0 {
 		r.pausedNs += max(0, a.from-*end)
-		r.idleNs += max(0, rec.Sent-max(*end, a.from))
+		r.idleNs += max(0, s.Sent-max(*end, a.from))
 	}
-	if *end = rec.End; rec.Class == record.Canceled {
+	if *end = s.Last; s.Class == record.Canceled {
 		*end = 0 // the client closed the connection itself; the next request needs another one
 	}
 }
@@ -164,9 +178,10 @@ func (r *run) tokens(a *ask, s *llm.Sample) {
 		}
 	}
 	useServer := r.cfg.UseServer || r.cfg.Count == nil
-	own := r.cfg.Count != nil && (!useServer || r.measured.Requests() < ownChecks)
+	own := r.cfg.Count != nil && (!useServer || r.checked < ownChecks)
 	text, thought := 0, 0
 	if own {
+		r.checked++
 		text = r.cfg.Count(string(ans.Text))
 		if len(ans.Calls) > 0 {
 			text += r.cfg.Count(string(ans.Calls))
@@ -174,8 +189,8 @@ func (r *run) tokens(a *ask, s *llm.Sample) {
 		if len(ans.Thought) > 0 {
 			thought = r.cfg.Count(string(ans.Thought))
 		}
-		r.own = llm.Own{Input: a.input, Output: text + thought}
-		s.Own = &r.own
+		r.tokenizer = llm.Own{Input: a.input, Output: text + thought}
+		s.Own = &r.tokenizer
 	}
 	u := &ans.Usage
 	switch {
@@ -240,6 +255,7 @@ func (r *run) count(a *ask, s *llm.Sample, rec *record.Record) {
 	if s.Warmup && !a.phase.warm {
 		return
 	}
+	r.parts.add(rec)
 	r.watch.count(s.Class, failed)
 	r.timeline.Add(rec)
 	r.tokenTimes(s)
@@ -299,6 +315,9 @@ func (r *run) interrupt() {
 
 // giveUp notes that the engine stopped because of failures.
 func (r *run) giveUp() {
+	if f := r.cfg.Fleet; f != nil && f.Broken() != nil && r.stop.text == "" {
+		r.stop.text = f.Broken().Error()
+	}
 	if why := r.eng.GivenUp(); why != nil && r.stop.text == "" {
 		r.stop.text, r.stop.failures = why.Error(), true
 	}
@@ -307,7 +326,8 @@ func (r *run) giveUp() {
 		if f := r.eng.Failures(); len(f) > 0 {
 			last = ", the last with: " + f[len(f)-1].Err.Error()
 		}
-		r.stop.text, r.stop.failures = fmt.Sprintf("%d requests in a row failed%s", engine.GiveUpAfter, last), true
+		// The engine gives up after fewer failures where the server cannot be reached for a while.
+		r.stop.text, r.stop.failures = fmt.Sprintf("%d requests in a row failed%s", min(r.row, engine.GiveUpAfter), last), true
 	}
 }
 
@@ -396,6 +416,7 @@ func (r *run) outcome() *Outcome {
 		load.Idle, load.Paused = time.Duration(r.idleNs), time.Duration(r.pausedNs)
 	}
 	lv.Client.SendRate = load.SendRate
+	limits := r.parts.judge(&lv, &load)
 	lv.Health = r.win.Health(load)
 	lv.Metrics = r.measured.Metrics()
 	bound(lv.Metrics, &lv.Client)
@@ -406,7 +427,8 @@ func (r *run) outcome() *Outcome {
 	if r.stop.text != "" {
 		lv.Unfinished, lv.Stable, lv.Reason = true, false, r.stop.text
 	}
-	reasons := measure.Judge(&lv, load)
+	reasons := append(measure.Judge(&lv, load), limits...)
+	lv.ClientLimited = len(reasons) > 0
 	return &Outcome{
 		Level: lv, Reasons: reasons, Collector: r.measured, Stopped: r.stop.text, Interrupted: r.stop.interrupted, ServerGone: r.stop.failures, Dropped: r.dropped.Load(),
 	}

@@ -19,7 +19,7 @@ const (
 )
 
 // startOpen starts an open loop.
-func (r *run) startOpen(ctx context.Context, p *phase) error {
+func (r *run) startOpen(ctx context.Context, p *phase, begin beginning) error {
 	r.turns.reset()
 	d := &dispatcher{r: r, p: p}
 	switch {
@@ -35,7 +35,7 @@ func (r *run) startOpen(ctx context.Context, p *phase) error {
 		loop.Slots, loop.Cap = c, c
 	}
 	p.pending.Add(1) // the dispatcher itself
-	return r.eng.Start(ctx, loop)
+	return r.own.StartWhen(ctx, loop, begin)
 }
 
 // dispatcher tells the engine's paced loop which turn of which conversation to send, and when.

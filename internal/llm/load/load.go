@@ -51,7 +51,11 @@ type Config struct {
 	RequestHeader, SessionHeader string
 	// Bodies is told of the bodies of each conversation that the measurement asks for the first time, answers left
 	// out. It is called on a goroutine of its own.
-	Bodies  func(session string, bodies [][]byte)
+	Bodies func(session string, bodies [][]byte)
+	// KeepBodies is for a Share: it passes the bodies of a conversation on with its first request.
+	KeepBodies bool
+	// Fleet, when set, makes the load in place of this process.
+	Fleet   Fleet
 	Options Options
 	// Sample is called for each request that has ended, Progress several times a second. They are never called at the same
 	// time.
@@ -179,19 +183,11 @@ func Run(ctx, hard context.Context, cfg Config, lv Level) (*Outcome, error) {
 		return nil, err
 	}
 	defer r.close()
-	o := &cfg.Options
-	if w := &o.Warmup; w.Any() {
-		warm := phase{
-			warm: true, lv: w.Level, load: w.Shape, limit: int64(w.Requests), sessions: int64(w.Sessions), duration: w.Duration, grace: w.Grace,
-		}
-		if w.Level.Mode == "" {
-			warm.lv = lv
-		}
-		if err := r.phase(ctx, hard, &warm); err != nil {
+	if cfg.Options.Warmup.Any() {
+		if err := r.phase(ctx, hard, newPhase(&cfg.Options, lv, true)); err != nil {
 			return nil, err
 		}
 	}
-	main := phase{lv: lv, load: o.Shape, limit: int64(o.Requests), sessions: int64(o.Sessions), duration: o.Duration, grace: o.Grace}
 	var out *Outcome
 	if r.stop.text != "" { // the warm-up was stopped: its counts are not the level's
 		r.eng.Sync(func() {
@@ -200,7 +196,7 @@ func Run(ctx, hard context.Context, cfg Config, lv Level) (*Outcome, error) {
 		})
 		return out, nil
 	}
-	if err := r.phase(ctx, hard, &main); err != nil {
+	if err := r.phase(ctx, hard, newPhase(&cfg.Options, lv, false)); err != nil {
 		return nil, err
 	}
 	r.eng.Sync(func() { out = r.outcome() })

@@ -60,6 +60,19 @@ func (p *phase) lastCounted(cooldown time.Duration) int64 {
 	return traceid.Always
 }
 
+// newPhase is the warm-up of a level, or its measured part.
+func newPhase(o *Options, lv Level, warm bool) *phase {
+	if !warm {
+		return &phase{lv: lv, load: o.Shape, limit: int64(o.Requests), sessions: int64(o.Sessions), duration: o.Duration, grace: o.Grace}
+	}
+	w := &o.Warmup
+	p := &phase{warm: true, lv: w.Level, load: w.Shape, limit: int64(w.Requests), sessions: int64(w.Sessions), duration: w.Duration, grace: w.Grace}
+	if w.Level.Mode == "" {
+		p.lv = lv
+	}
+	return p
+}
+
 // spend takes one request from the limit.
 func (p *phase) spend() bool {
 	if p.over.Load() {
@@ -139,20 +152,16 @@ func (p *phase) converse() *session {
 
 // phase carries one phase out.
 func (r *run) phase(ctx, hard context.Context, p *phase) error {
-	p.divide(r.cfg.Options.Segment)
+	if r.cfg.Fleet != nil {
+		return r.conduct(ctx, hard, p)
+	}
+	loading := r.ready(ctx, p)
+	defer p.cancel()
 	var err error
 	if p.supply, err = r.newSupply(p); err != nil {
 		return err
 	}
 	defer p.supply.close(ctx)
-	loading, cancel := context.WithCancel(ctx)
-	defer cancel()
-	p.stopped, p.cancel = loading.Done(), cancel
-	p.idle = make(chan struct{})
-	r.gate.reset(p.load.Prefill)
-	// A job may be given out before the first is: the phase itself counts as one until it is under way.
-	p.pending.Add(1)
-	r.now.Store(p)
 	if r.cfg.Measured != nil && !p.warm {
 		r.cfg.Measured()
 	}
@@ -163,10 +172,28 @@ func (r *run) phase(ctx, hard context.Context, p *phase) error {
 	r.cfg.Tracing.Until(p.counted)
 	r.eng.Sync(func() { r.begin(p, p.start) })
 	r.watch.reset(r.cfg.First)
-	stop, err := r.start(loading, p)
+	stop, err := r.start(loading, p, atOnce)
 	if err != nil {
 		return err
 	}
+	return r.finish(ctx, hard, p, stop)
+}
+
+// ready makes a phase the one that is carried out. The context that it returns ends with the load.
+func (r *run) ready(ctx context.Context, p *phase) context.Context {
+	p.divide(r.cfg.Options.Segment)
+	loading, cancel := context.WithCancel(ctx)
+	p.stopped, p.cancel = loading.Done(), cancel
+	p.idle = make(chan struct{})
+	r.gate.reset(p.load.Prefill)
+	// A job may be given out before the first is: the phase itself counts as one until it is under way.
+	p.pending.Add(1)
+	r.now.Store(p)
+	return loading
+}
+
+// finish waits for the end of a phase that is under way. stop ends what starts requests.
+func (r *run) finish(ctx, hard context.Context, p *phase, stop func()) error {
 	p.drop()
 	r.await(ctx, hard, p)
 	p.finish()
@@ -179,23 +206,23 @@ func (r *run) phase(ctx, hard context.Context, p *phase) error {
 }
 
 // start begins the load of a phase. stop ends what starts requests.
-func (r *run) start(ctx context.Context, p *phase) (stop func(), err error) {
+func (r *run) start(ctx context.Context, p *phase, begin beginning) (stop func(), err error) {
 	switch {
 	case p.none:
 		p.last.Store(true) // no conversation begins
 		return func() {}, nil
 	case p.lv.Mode == plan.Concurrency && len(p.lv.Stages) > 0:
-		return r.startStages(ctx, p)
+		return r.startStages(ctx, p, begin)
 	case p.lv.Mode == plan.Concurrency:
-		return func() {}, r.setSessions(ctx, p, p.lv.Concurrency)
+		return func() {}, r.setSessions(ctx, p, p.lv.Concurrency, begin)
 	}
-	return func() {}, r.startOpen(ctx, p)
+	return func() {}, r.startOpen(ctx, p, begin)
 }
 
 // startStages changes the number of sessions as time goes on. A stage that rises or falls does so in steps.
-func (r *run) startStages(ctx context.Context, p *phase) (stop func(), err error) {
+func (r *run) startStages(ctx context.Context, p *phase, begin beginning) (stop func(), err error) {
 	const step = 100 * time.Millisecond
-	if err := r.setSessions(ctx, p, max(1, int(p.lv.Stages[0].From))); err != nil {
+	if err := r.setSessions(ctx, p, max(1, int(p.lv.Stages[0].From)), begin); err != nil {
 		return nil, err
 	}
 	p.duration = pace.Length(p.lv.Stages)
@@ -205,7 +232,7 @@ func (r *run) startStages(ctx context.Context, p *phase) (stop func(), err error
 		now := max(1, int(p.lv.Stages[0].From))
 		for clock.SleepUntil(ctx, clock.Now()+int64(step)) {
 			n := sessionsAt(p.lv.Stages, time.Duration(clock.Now()-p.start))
-			if n != now && r.setSessions(ctx, p, n) == nil {
+			if n != now && r.setSessions(ctx, p, n, atOnce) == nil {
 				now = n
 			}
 		}
@@ -256,7 +283,7 @@ func (r *run) await(ctx, hard context.Context, p *phase) {
 		case <-ticker.C:
 		}
 		now := clock.Now()
-		if deadline > 0 && now > deadline {
+		if deadline > 0 && now > deadline || p.cut.Load() {
 			return
 		}
 		bounded := deadline == 0 && r.watched(p, now)
@@ -285,11 +312,15 @@ func (r *run) bounded(p *phase, now int64) bool {
 // release starts nothing more and gives back the jobs that wait.
 func (r *run) release(p *phase) {
 	p.finish()
+	if r.own == nil {
+		r.eng.Stop() // the workers of a fleet release their parts
+		return
+	}
 	r.mu.Lock()
 	slots := len(r.workers)
 	r.mu.Unlock()
 	for slot := range slots {
-		r.eng.Wake(slot)
+		r.own.Wake(slot)
 	}
 	r.gate.open()
 }
@@ -314,5 +345,5 @@ func (r *run) settle(hard context.Context, p *phase) {
 func (r *run) wait(ctx context.Context, p *phase) {
 	_ = r.eng.Wait(ctx)
 	p.after, p.ended = vitals.Read(), clock.Now()
-	r.eng.Sync(func() {})
+	r.eng.Sync(func() { r.endFleet(p) })
 }

@@ -8,8 +8,11 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/engine"
+	"github.com/redline-bench/redline/internal/llm"
 	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/vitals"
 )
 
@@ -17,7 +20,8 @@ import (
 type run struct {
 	cfg  *Config
 	lv   Level
-	eng  *engine.Engine
+	eng  requests
+	own  *engine.Engine // makes the load; nil where workers of a fleet make it
 	gate *gate
 	// pulse notices when this process does not run.
 	pulse *vitals.Pulse
@@ -35,12 +39,34 @@ type run struct {
 	ids     *ids
 
 	watch watching
+	// forward, when set, passes each request on that was read, in place of counting it: this process is a worker of a fleet.
+	forward func(a *ask, s *llm.Sample, rec *record.Record)
 	collection
 }
 
+// requests are the requests of a run, whoever sends them. The methods are those of engine.Engine.
+type requests interface {
+	// Sync calls fn while no record is collected.
+	Sync(fn func())
+	Stop()
+	Wait(ctx context.Context) error
+	InFlight() int
+	Stalled() time.Duration
+	Failed() <-chan struct{}
+	Failures() []engine.Failure
+	GivenUp() *engine.StallError
+	Close() error
+}
+
 func newRun(hard context.Context, cfg *Config, lv Level) (*run, error) {
-	r := &run{cfg: cfg, lv: lv, rng: rand.New(rand.NewPCG(cfg.Options.Segment.Seed(cfg.Options.Seed), 0xc07)), ids: newIDs()}
-	r.gate = newGate(max(cfg.Options.Prefill, cfg.Options.Warmup.Prefill), func(slot int) { r.eng.Wake(slot) })
+	r := &run{ids: newIDs()}
+	r.choose(cfg, lv)
+	if cfg.Fleet != nil {
+		r.eng = openFleet(cfg.Fleet, r.receive)
+		r.pulse = vitals.StartPulse()
+		return r, nil
+	}
+	r.gate = newGate(max(cfg.Options.Prefill, cfg.Options.Warmup.Prefill), func(slot int) { r.own.Wake(slot) })
 	watch := r.gate != nil || cfg.Options.CancelShare > 0 && cfg.Options.CancelTokens > 0
 	eng, err := engine.Open(hard, engine.Config{
 		Service: cfg.Service, Keep: true, Timeout: cfg.Options.Timeout, Patience: cfg.Options.Patience,
@@ -56,9 +82,14 @@ func newRun(hard context.Context, cfg *Config, lv Level) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.eng = eng
+	r.eng, r.own = eng, eng
 	r.pulse = vitals.StartPulse()
 	return r, nil
+}
+
+// choose sets the level that is measured.
+func (r *run) choose(cfg *Config, lv Level) {
+	r.cfg, r.lv, r.rng = cfg, lv, rand.New(rand.NewPCG(cfg.Options.Segment.Seed(cfg.Options.Seed), 0xc07))
 }
 
 func (r *run) close() {
@@ -66,12 +97,18 @@ func (r *run) close() {
 	_ = r.eng.Close()
 }
 
+// beginning tells when a load begins. It is asked when the slots are made.
+type beginning func(ctx context.Context) (int64, error)
+
+// atOnce begins a load without waiting.
+func atOnce(context.Context) (int64, error) { return clock.Now(), nil }
+
 // setSessions makes a closed loop have n sessions, in all segments together.
-func (r *run) setSessions(ctx context.Context, p *phase, n int) error {
+func (r *run) setSessions(ctx context.Context, p *phase, n int, begin beginning) error {
 	own := p.deal.Segment.Share(n)
 	r.whole.Store(int64(n))
 	r.active.Store(int64(own))
-	return r.eng.Start(ctx, &engine.Closed{Concurrency: own})
+	return r.own.StartWhen(ctx, &engine.Closed{Concurrency: own}, begin)
 }
 
 // at is the worker of a slot.
@@ -134,6 +171,9 @@ func (r *run) newJob(t *session, p *phase) (*job, error) {
 	}
 	if turn == 0 {
 		a.input = t.input
+	}
+	if turn == 0 && r.cfg.KeepBodies && !p.warm {
+		a.bodies = t.bodies
 	}
 	return &job{r: r, session: t, turn: turn, req: made.req, ask: a}, nil
 }

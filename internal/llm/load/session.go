@@ -62,6 +62,10 @@ type ask struct {
 	limit int
 	// from is the earliest time at which it may be sent; 0 is at once.
 	from int64
+	// dropped are the turns of the conversation that are not asked because this one failed.
+	dropped int
+	// bodies are those of the conversation, where KeepBodies asks for them; only its first request has them.
+	bodies [][]byte
 }
 
 // ready is a conversation whose first request is made.
@@ -165,7 +169,7 @@ func (r *run) open(conv *llm.Conversation) (*session, error) {
 	if t.input, err = r.countInput(conv, 0, nil); err != nil {
 		return nil, err
 	}
-	if r.cfg.Bodies != nil && !conv.Again {
+	if (r.cfg.Bodies != nil || r.cfg.KeepBodies) && !conv.Again {
 		t.bodies = r.bodies(conv)
 	}
 	return t, nil

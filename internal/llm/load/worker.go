@@ -67,7 +67,7 @@ func (w *worker) Pause() (time.Duration, bool) {
 	if wait := j.from - clock.Now(); wait > 0 {
 		if !j.held {
 			j.held = true
-			time.AfterFunc(time.Duration(wait), func() { w.r.eng.Wake(w.slot) })
+			time.AfterFunc(time.Duration(wait), func() { w.r.own.Wake(w.slot) })
 		}
 		return 0, false
 	}
@@ -108,7 +108,7 @@ func (w *worker) cut(j *job, sequence uint64) bool {
 		j.ask.cut = true
 	}
 	w.mu.Unlock()
-	return flying && w.r.eng.Cut(w.slot, sequence, record.Canceled)
+	return flying && w.r.own.Cut(w.slot, sequence, record.Canceled)
 }
 
 // The times between two attempts to cut one request.
@@ -145,7 +145,8 @@ func (w *worker) Heard(c *service.Call, events []record.Event, responses []byte)
 			refused = endpoint.Read(w.r.cfg.Endpoint, &w.answer, events, responses)
 		}
 		if c.Rec.Class != record.OK || refused != nil {
-			w.r.dropped.Add(uint64(len(t.conv.Turns) - t.next))
+			j.ask.dropped = len(t.conv.Turns) - t.next
+			w.r.dropped.Add(uint64(j.ask.dropped))
 			t = nil
 		} else {
 			t.answers = append(t.answers, string(w.answer.Text))

@@ -52,7 +52,7 @@ func (e *UsageError) Stderr(width int) string {
 type Notes struct {
 	// Warnings belong on stderr, in this order, before anything else, also when Parse fails.
 	Warnings []string
-	// CommandLine is the command line of redline profile without secrets, Options are its options.
+	// CommandLine is the command line of redline profile without secrets, Options are its options, also those of one that Parse refuses.
 	CommandLine string
 	Options     []string
 	// SaveScenario is the file that the run is saved to as a scenario; empty for none.
@@ -64,13 +64,13 @@ type Notes struct {
 func Parse(face plan.Program, argv0 string, args []string, secrets *secret.Set) (*plan.Plan, Notes, error) {
 	r := newRaw(face, secrets)
 	err := r.parse(args)
+	r.notes.CommandLine, r.notes.Options = r.table.Command("redline profile"), r.table.Arguments()
 	if u, ok := errors.AsType[*UsageError](err); ok {
 		u.face, u.argv0 = face, argv0
 	}
 	if err != nil {
 		return nil, r.notes, err
 	}
-	r.notes.CommandLine, r.notes.Options = r.table.Command("redline profile"), r.table.Arguments()
 	p, err := plan.New(r.plan)
 	return p, r.notes, err
 }

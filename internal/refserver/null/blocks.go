@@ -10,7 +10,8 @@ import (
 // Such a block, which changes no table, is decoded once and then recognized by its bytes.
 type blocks struct {
 	decoder *hpack.Decoder
-	found   string
+	found   string // the :path
+	parent  string // the traceparent
 	known   []block
 }
 
@@ -24,34 +25,37 @@ const maxKnown = 4
 
 func newBlocks() blocks { return blocks{} }
 
-// path finds the :path of a block.
-func (b *blocks) path(in []byte) (string, error) {
+// fields finds the :path of a block and its traceparent, if it has one.
+func (b *blocks) fields(in []byte) (path, parent string, err error) {
 	for i := range b.known {
 		if bytes.Equal(b.known[i].bytes, in) {
-			return b.known[i].path, nil
+			return b.known[i].path, "", nil
 		}
 	}
 	if b.decoder == nil {
 		b.decoder = hpack.NewDecoder(4096, nil)
 	}
-	b.found = ""
+	b.found, b.parent = "", ""
 	b.decoder.SetEmitFunc(func(f hpack.HeaderField) {
-		if f.Name == ":path" {
+		switch f.Name {
+		case ":path":
 			b.found = f.Value
+		case "traceparent":
+			b.parent = f.Value
 		}
 	})
 	if _, err := b.decoder.Write(in); err != nil {
-		return "", err
+		return "", "", err
 	}
 	if err := b.decoder.Close(); err != nil {
-		return "", err
+		return "", "", err
 	}
 	if changesTable(in) {
 		b.known = b.known[:0] // indices mean other fields now
-	} else if len(b.known) < maxKnown {
+	} else if len(b.known) < maxKnown && b.parent == "" { // a traceparent does not come again
 		b.known = append(b.known, block{bytes: bytes.Clone(in), path: b.found})
 	}
-	return b.found, nil
+	return b.found, b.parent, nil
 }
 
 // changesTable reports whether decoding the block may change the table.

@@ -48,7 +48,12 @@ func (w *webSession) consume(in, out []byte) (int, []byte, error) {
 		if err != nil || size == 0 {
 			return used, out, err
 		}
-		if out, err = w.answer(r, in[used:used+size], out); err != nil {
+		if w.server.spans == nil {
+			out, err = w.answer(r, in[used:used+size], out)
+		} else {
+			out, err = w.traced(r, in[used:used+size], out)
+		}
+		if err != nil {
 			return used, out, err
 		}
 		used += size

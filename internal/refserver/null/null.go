@@ -21,6 +21,7 @@ import (
 	"github.com/redline-bench/redline/internal/refserver/core"
 	"github.com/redline-bench/redline/internal/refserver/kgrpc"
 	"github.com/redline-bench/redline/internal/refserver/khttp"
+	"github.com/redline-bench/redline/internal/refserver/spans"
 )
 
 // session is the protocol of one connection. It consumes complete requests from the start of in, and appends responses to out.
@@ -35,6 +36,7 @@ type Server struct {
 	service *kgrpc.Service
 	kinds   kinds
 	loops   mover
+	spans   spans.Sink
 }
 
 // mover moves bytes between connections and their sessions.
@@ -43,9 +45,10 @@ type mover interface {
 	close()
 }
 
-// Start serves HTTP and gRPC on the listeners, which it takes over; over TLS if there is a configuration of it.
-func Start(c *core.Core, web, rpc net.Listener, secure *tls.Config) (*Server, error) {
-	s := &Server{core: c, handler: khttp.New(c), service: kgrpc.New(c)}
+// Start serves HTTP and gRPC on the listeners, which it takes over; over TLS if there is a configuration of it. The spans of traced requests
+// go to the sink, if there is one.
+func Start(c *core.Core, sink spans.Sink, web, rpc net.Listener, secure *tls.Config) (*Server, error) {
+	s := &Server{core: c, handler: khttp.New(c), service: kgrpc.New(c), spans: sink}
 	s.kinds.byKey = map[key]*kind{}
 	var err error
 	if secure != nil {

@@ -173,6 +173,9 @@ func (c *rpcSession) send(s *stream, message, out []byte) []byte {
 		out = c.appendOpening(s.id, out)
 		s.opened = true
 	}
+	if s.span != nil {
+		s.span.Respond()
+	}
 	size := int64(len(message))
 	if len(s.pending) == 0 && size <= maxFrame && size <= c.window && size <= s.window {
 		c.window -= size
@@ -238,6 +241,9 @@ func (c *rpcSession) close(s *stream, out []byte) []byte {
 		block, c.table = addStatus, 2
 	}
 	out = appendHead(out, len(block), http2.FrameHeaders, http2.FlagHeadersEndHeaders|http2.FlagHeadersEndStream, s.id)
+	if s.span != nil {
+		c.server.spans.EndRPC(*s.span, s.path, 0)
+	}
 	s.id = 0
 	return append(out, block...)
 }
@@ -285,6 +291,10 @@ func (c *rpcSession) fail(s *stream, code, text string, out []byte) []byte {
 	block = appendLiteral(block, "grpc-status", code)
 	block = appendLiteral(block, "grpc-message", escape(text))
 	out = appendHead(out, len(block), http2.FrameHeaders, http2.FlagHeadersEndHeaders|http2.FlagHeadersEndStream, s.id)
+	if s.span != nil {
+		n, _ := strconv.Atoi(code) // one of our own codes
+		c.server.spans.EndRPC(*s.span, s.path, n)
+	}
 	delete(c.streams, s.id)
 	s.id = 0
 	return append(out, block...)

@@ -52,8 +52,9 @@ type Config struct {
 	Run      Run
 }
 
-// Run identifies the run in everything that is sent.
+// Run identifies the run in everything that is sent. What is empty is left out.
 type Run struct {
+	Service                            string // redline, or the reference server
 	ID, Command, Label, Model, Version string
 }
 
@@ -125,8 +126,10 @@ func (r Run) resource(ctx context.Context) (*resource.Resource, error) {
 }
 
 func (r Run) attributes() []attribute.KeyValue {
-	list := []attribute.KeyValue{attribute.String("service.name", "redline"), attribute.String("redline.run.id", r.ID)}
-	for name, v := range map[string]string{"service.version": r.Version, "redline.command": r.Command, "redline.label": r.Label, "redline.model": r.Model} {
+	var list []attribute.KeyValue
+	for name, v := range map[string]string{
+		"service.name": r.Service, "service.version": r.Version, "redline.run.id": r.ID, "redline.command": r.Command, "redline.label": r.Label, "redline.model": r.Model,
+	} {
 		if v != "" {
 			list = append(list, attribute.String(name, v))
 		}

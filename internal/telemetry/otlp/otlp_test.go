@@ -71,7 +71,7 @@ func send(t *testing.T, endpoint string, interval time.Duration, during func()) 
 	tally := telemetry.NewTally()
 	e, err := otlp.Open(t.Context(), otlp.Config{
 		Endpoint: endpoint, Headers: map[string]string{"api-key": "s3cret-value"}, Interval: interval, Patience: 500 * time.Millisecond,
-		Run: otlp.Run{ID: "run-1", Command: "profile", Label: "night", Model: "m", Version: "v"},
+		Run: otlp.Run{Service: "redline", ID: "run-1", Command: "profile", Label: "night", Model: "m", Version: "v"},
 	}, tally)
 	if err != nil {
 		t.Fatal(err)

@@ -16,6 +16,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/secret"
 )
@@ -62,18 +63,7 @@ func OpenRemoteWriter(ctx context.Context, address string, read func() []*dto.Me
 	u.User = nil
 	w.url = u.String()
 	ctx, w.cancel = context.WithCancel(ctx)
-	w.done.Go(func() {
-		tick := time.NewTicker(writeEvery)
-		defer tick.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-				w.send(ctx)
-			}
-		}
-	})
+	w.done.Go(func() { clock.Every(ctx, writeEvery, func() { w.send(ctx) }) })
 	return w, nil
 }
 

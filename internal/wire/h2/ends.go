@@ -3,6 +3,7 @@ package h2
 import (
 	"encoding/binary"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/redline-bench/redline/internal/wire/neterr"
@@ -24,12 +25,7 @@ func (c *Conn) forget(s *Stream, reset bool, code uint32) {
 	s.state = idle
 	c.streams.remove(s)
 	if s.blocked {
-		for i, b := range c.blocked {
-			if b == s {
-				c.blocked = append(c.blocked[:i], c.blocked[i+1:]...)
-				break
-			}
-		}
+		c.blocked = slices.DeleteFunc(c.blocked, func(b *Stream) bool { return b == s })
 		s.blocked = false
 	}
 	clear(s.unsent)
@@ -83,12 +79,7 @@ func (c *Conn) runCuts(at int64) {
 }
 
 func (c *Conn) unqueue(s *Stream) {
-	for i, q := range c.queue {
-		if q == s {
-			c.queue = append(c.queue[:i], c.queue[i+1:]...)
-			break
-		}
-	}
+	c.queue = slices.DeleteFunc(c.queue, func(q *Stream) bool { return q == s })
 	s.state = idle
 	clear(s.unsent)
 	s.unsent = s.unsent[:0]

@@ -16,6 +16,7 @@ import (
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/tensor"
+	"github.com/redline-bench/redline/internal/unit"
 )
 
 // probeTime is how long the run's own server may take to answer the one request.
@@ -104,14 +105,7 @@ func probeServer(p *command.IO, sigs *command.Signals, pl *plan.Plan) (m *standi
 		bytes += len(t.Data)
 	}
 	return &standin.Model{Spec: s.Model, Answer: answer, Responses: responses, How: fmt.Sprintf("%s as %s has it: %s; one request was sent there, its answer had %d bytes of tensors",
-		pl.Target.Model, s.Plan.Target.URL, counted(len(s.Model.Inputs), "input"), bytes)}, s, nil
-}
-
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
+		pl.Target.Model, s.Plan.Target.URL, unit.Count(len(s.Model.Inputs), "input"), bytes)}, s, nil
 }
 
 // sendOne sends a single request and returns its first response, and how many responses came.

@@ -53,16 +53,6 @@ func TestGaugesAreBounded(t *testing.T) {
 	}
 }
 
-func TestAddresses(t *testing.T) {
-	for text, want := range map[string]string{
-		"host:8002": "http://host:8002/metrics", "https://host": "https://host/metrics", "http://host:1/other": "http://host:1/other", "host/m": "http://host/m",
-	} {
-		if got := Address(text); got != want {
-			t.Errorf("%s is %s, want %s", text, got, want)
-		}
-	}
-}
-
 // A page of the DCGM exporter becomes a line per GPU, in AIPerf's units; a series of no GPU or no number is left out.
 func TestGPULines(t *testing.T) {
 	p := page(t, `# TYPE DCGM_FI_DEV_FB_USED gauge

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/scrape"
 )
 
@@ -59,18 +60,6 @@ type endpoint struct {
 	seen     uint64 // the page before
 }
 
-// Address completes an address as AIPerf does: without a scheme it is http, without a path /metrics.
-func Address(text string) string {
-	if !strings.Contains(text, "://") {
-		text = "http://" + text
-	}
-	scheme, rest, _ := strings.Cut(text, "://")
-	if !strings.Contains(rest, "/") {
-		rest += "/metrics"
-	}
-	return scheme + "://" + rest
-}
-
 // Start reads every page once, so that an address that does not answer is known before the load, and continues until Stop.
 func Start(ctx context.Context, cfg Config) (*Watch, error) {
 	if cfg.Interval <= 0 {
@@ -79,7 +68,7 @@ func Start(ctx context.Context, cfg Config) (*Watch, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	w := &Watch{cfg: cfg, cancel: cancel}
 	for _, u := range cfg.URLs {
-		e := &endpoint{url: Address(u), families: map[string]*family{}}
+		e := &endpoint{url: scrape.Complete(u), families: map[string]*family{}}
 		e.poller = scrape.New(scrape.Config{URL: e.url, Interval: cfg.Interval})
 		if err := e.poller.Start(ctx); err != nil {
 			cancel()
@@ -90,18 +79,7 @@ func Start(ctx context.Context, cfg Config) (*Watch, error) {
 		}
 		w.pages = append(w.pages, e)
 	}
-	w.done.Go(func() {
-		tick := time.NewTicker(foldEvery)
-		defer tick.Stop()
-		for {
-			select {
-			case <-tick.C:
-				w.take()
-			case <-ctx.Done():
-				return
-			}
-		}
-	})
+	w.done.Go(func() { clock.Every(ctx, foldEvery, w.take) })
 	return w, nil
 }
 
@@ -112,7 +90,8 @@ func (w *Watch) Begin() {
 	}
 	for _, e := range w.pages {
 		e.mu.Lock()
-		for _, p := range append(e.poller.Take().Pages, e.now()...) {
+		e.poll()
+		for _, p := range e.poller.Take().Pages {
 			e.add(p, false)
 		}
 		e.reset()
@@ -125,28 +104,21 @@ func (w *Watch) Stop() {
 	if w == nil {
 		return
 	}
-	for _, e := range w.pages {
-		e.poller.Stop()
-	}
 	w.cancel()
 	w.done.Wait()
-	w.take()
 	for _, e := range w.pages {
-		w.fold(e, e.now())
+		e.poll()
+		e.poller.Stop()
 	}
+	w.take()
 }
 
-// now is the page of this moment, so that counters are those of the phase to the last request; none if the server
-// does not answer any more.
-func (e *endpoint) now() []*scrape.Page {
+// poll reads the page once more, so that counters are those of the phase to the last request. A server that does not answer any more
+// adds no page.
+func (e *endpoint) poll() {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	p := scrape.New(scrape.Config{URL: e.url, Interval: time.Hour})
-	if p.Start(ctx) != nil {
-		return nil
-	}
-	p.Stop()
-	return p.Take().Pages
+	e.poller.Poll(ctx)
 }
 
 // take folds the pages that came.

@@ -13,17 +13,17 @@ import (
 	"github.com/redline-bench/redline/internal/segment"
 )
 
-// Post is a worker's place in a run of `redline profile`, or of a search with its traffic.
-type Post struct {
-	*profile.Post
+// Share is a worker's share of a run of `redline profile`, or of a search with its traffic.
+type Share struct {
+	*profile.Share
 	traffic traffic.Traffic
 	sigs    *command.Signals
 }
 
-var _ fleet.Maker = (*Post)(nil)
+var _ fleet.Maker = (*Share)(nil)
 
-// OpenPost prepares a worker's share of a job. hard cuts requests in flight.
-func OpenPost(hard context.Context, p *command.IO, job *fleet.Job, collect fleet.Collect) (*Post, error) {
+// OpenShare prepares a worker's share of a job. hard cuts requests in flight.
+func OpenShare(hard context.Context, p *command.IO, job *fleet.Job, collect fleet.Collect) (*Share, error) {
 	pl, err := job.Plan.Restore(job.Secrets, p.Getenv)
 	if err != nil {
 		return nil, err
@@ -37,7 +37,7 @@ func OpenPost(hard context.Context, p *command.IO, job *fleet.Job, collect fleet
 	}
 	part := segment.Segment{Index: job.Index, Of: job.Of}
 	sigs := p.Until(hard)
-	s := &Post{sigs: sigs, traffic: traffic.Traffic{IO: p.Silenced(), Sigs: sigs, Plan: pl.With(func(pl *plan.Plan) { pl.Segment = part })}}
+	s := &Share{sigs: sigs, traffic: traffic.Traffic{IO: p.Silenced(), Sigs: sigs, Plan: pl.With(func(pl *plan.Plan) { pl.Segment = part })}}
 	t := &s.traffic
 	for _, step := range []func() error{t.CheckLimits, t.Describe, t.Check, t.Load, t.Stage} {
 		if err := step(); err != nil {
@@ -45,7 +45,7 @@ func OpenPost(hard context.Context, p *command.IO, job *fleet.Job, collect fleet
 		}
 	}
 	row := kind.Of(t.Plan.Target.Kind)
-	s.Post, err = profile.OpenPost(hard, &profile.Runner{
+	s.Share, err = profile.OpenShare(hard, &profile.Runner{
 		Plan: t.Plan, Service: t.Service, Model: t.Model, Async: t.Async, Source: t.Source(), Times: t.Data.Times(),
 		Streams: row.Streams, SharedStreams: row.SharedStreams,
 	}, collect)
@@ -55,17 +55,25 @@ func OpenPost(hard context.Context, p *command.IO, job *fleet.Job, collect fleet
 	return s, nil
 }
 
-// fail ends a post that could not be opened.
-func (s *Post) fail(err error) error {
+// fail ends a share that could not be opened.
+func (s *Share) fail(err error) error {
 	err = errors.New(s.traffic.Advise(err))
 	s.traffic.Close()
 	s.sigs.Stop()
 	return err
 }
 
+// Start implements fleet.Maker.
+func (s *Share) Start(ctx context.Context, o fleet.Order, begin func(context.Context) (int64, error)) error {
+	if o.Level == nil {
+		return errors.New("the request has no level")
+	}
+	return s.Share.Start(ctx, *o.Level, o.Limit, o.Seed, begin)
+}
+
 // Close ends the connections.
-func (s *Post) Close() error {
-	err := s.Post.Close()
+func (s *Share) Close() error {
+	err := s.Share.Close()
 	s.traffic.Close()
 	s.sigs.Stop()
 	return err

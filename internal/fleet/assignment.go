@@ -15,8 +15,8 @@ import (
 	"github.com/redline-bench/redline/internal/service"
 )
 
-// station is a worker's part in one run.
-type station struct {
+// assignment is what a worker does for one run: it serves the coordinator and makes the worker's share of the load.
+type assignment struct {
 	w     *Worker
 	job   *Job
 	maker Maker
@@ -45,13 +45,13 @@ type broadcast struct {
 	result string        // an error, or empty
 }
 
-func newStation(ctx context.Context, cancel context.CancelCauseFunc, w *Worker, job *Job) *station {
-	s := &station{ctx: ctx, cancel: cancel, w: w, job: job, ready: make(chan struct{}), ended: make(chan struct{}), heard: time.Now()}
+func newAssignment(ctx context.Context, cancel context.CancelCauseFunc, w *Worker, job *Job) *assignment {
+	s := &assignment{ctx: ctx, cancel: cancel, w: w, job: job, ready: make(chan struct{}), ended: make(chan struct{}), heard: time.Now()}
 	s.out = newSender(s)
 	return s
 }
 
-// leftError is the cause of the end of a station.
+// leftError is the cause of the end of an assignment.
 type leftError string
 
 func (e leftError) Error() string { return string(e) }
@@ -60,19 +60,19 @@ func (e leftError) Error() string { return string(e) }
 const errRunOver = leftError("the run is over")
 
 // end leaves the run and returns when nothing is in flight any more.
-func (s *station) end(why string) {
+func (s *assignment) end(why string) {
 	s.cancel(leftError(why))
 	<-s.ended
 }
 
-// joined waits until the station can make load.
-func (s *station) joined() error {
+// joined waits until the assignment can make load.
+func (s *assignment) joined() error {
 	<-s.ready
 	return s.err
 }
 
-// run joins the run and serves it until the worker leaves it. ctx is that of the station.
-func (s *station) run(ctx context.Context) {
+// run joins the run and serves it until the worker leaves it. ctx is that of the assignment.
+func (s *assignment) run(ctx context.Context) {
 	defer close(s.ended)
 	hard, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
@@ -93,7 +93,7 @@ func (s *station) run(ctx context.Context) {
 	}
 	if err == nil {
 		defer files.remove()
-		s.job.Plan = files.place(s.job.Plan)
+		files.place(s.job)
 		prepared := context.AfterFunc(ctx, cut) // a run that is left needs no preparation
 		s.maker, err = s.w.Prepare(hard, s.job, s.out.add)
 		prepared()
@@ -114,7 +114,7 @@ func (s *station) run(ctx context.Context) {
 }
 
 // watchCoordinator leaves the run when no heartbeat has come for CoordinatorTimeout: no server is loaded without a coordinator.
-func (s *station) watchCoordinator() {
+func (s *assignment) watchCoordinator() {
 	for {
 		s.mu.Lock()
 		left := CoordinatorTimeout - time.Since(s.heard)
@@ -130,7 +130,7 @@ func (s *station) watchCoordinator() {
 }
 
 // receive does what the coordinator asks of all workers of the run.
-func (s *station) receive(m *nats.Msg) {
+func (s *assignment) receive(m *nats.Msg) {
 	var r request
 	if json.Unmarshal(m.Data, &r) != nil || r.Epoch != s.job.Epoch {
 		return // of a coordinator that this worker does not work for
@@ -151,7 +151,7 @@ func (s *station) receive(m *nats.Msg) {
 	}
 }
 
-func (s *station) answer(m *nats.Msg, r *request) {
+func (s *assignment) answer(m *nats.Msg, r *request) {
 	<-s.ready
 	if s.err != nil {
 		return
@@ -170,7 +170,7 @@ func (s *station) answer(m *nats.Msg, r *request) {
 
 // once does a broadcast, or waits until it is done where it came before. The result is an error or empty. A broadcast that comes after
 // a later one is not done: the coordinator has given it up.
-func (s *station) once(r *request) string {
+func (s *assignment) once(r *request) string {
 	s.mu.Lock()
 	b, fresh := s.last, false
 	switch {
@@ -195,8 +195,7 @@ func (s *station) once(r *request) string {
 	}
 }
 
-func (s *station) do(r *request) error {
-	eng := s.maker.Engine()
+func (s *assignment) do(r *request) error {
 	switch r.Kind {
 	case kindOrder:
 		return s.order(r)
@@ -213,18 +212,16 @@ func (s *station) do(r *request) error {
 		s.stopLoad()
 		return nil
 	case kindCut:
-		ctx, cancel := context.WithCancel(s.ctx)
-		cancel()
 		s.stopLoad()
-		_ = eng.Wait(ctx) // cancels what is in flight
+		s.maker.Cut()
 		return nil
 	}
 	return fmt.Errorf("this version knows no request %q", r.Kind)
 }
 
 // order prepares a load. It returns when only the time to begin is missing.
-func (s *station) order(r *request) error {
-	if r.Level == nil {
+func (s *assignment) order(r *request) error {
+	if r.Level == nil && r.Phase == nil {
 		return errors.New("the request has no level")
 	}
 	eng := s.maker.Engine()
@@ -256,7 +253,7 @@ func (s *station) order(r *request) error {
 	s.begin, s.starts, s.abort = begin, true, abort
 	s.mu.Unlock()
 	go func() {
-		err := s.maker.Start(ctx, *r.Level, r.Limit, r.Seed, when)
+		err := s.maker.Start(ctx, r.Order, when)
 		if before != nil {
 			before() // the engine has ended the load before
 		}
@@ -280,26 +277,26 @@ func (s *station) order(r *request) error {
 }
 
 // working tells whether a request is in flight or will yet be sent.
-func (s *station) working() bool {
+func (s *assignment) working() bool {
 	s.mu.Lock()
 	starts := s.starts // before the engine is asked: it works when starts has become false
 	s.mu.Unlock()
-	return starts || s.maker.Engine().Working()
+	return starts || s.maker.Working()
 }
 
 // stopLoad ends the load, also one that is being prepared: nothing more is sent.
-func (s *station) stopLoad() {
+func (s *assignment) stopLoad() {
 	s.mu.Lock()
 	abort := s.abort
 	s.mu.Unlock()
 	if abort != nil {
 		abort()
 	}
-	s.maker.Engine().Stop()
+	s.maker.Stop()
 }
 
 // reading completes the head of a block.
-func (s *station) reading(h *Head) {
+func (s *assignment) reading(h *Head) {
 	eng := s.maker.Engine()
 	s.mu.Lock()
 	h.Gen, h.Began = s.gen, s.began
@@ -311,10 +308,11 @@ func (s *station) reading(h *Head) {
 		h.Failed = true
 	default:
 	}
+	h.Error = s.w.text(s.maker.Err())
 }
 
 // failures are the groups of the engine as they are sent.
-func (s *station) failures() []Failure {
+func (s *assignment) failures() []Failure {
 	var out []Failure
 	for _, f := range s.maker.Engine().Failures() {
 		out = append(out, Failure{Class: f.Class, Code: code(f.Err), Text: s.w.redact(service.Reason(f.Err)), Slot: f.Worker, Count: f.Count})
@@ -333,8 +331,8 @@ func code(err error) int {
 var _ Collect = (*sender)(nil).add
 
 // add implements Collect.
-func (o *sender) add(r *record.Record, _ []record.Event, _ []byte) {
-	o.pack.add(r)
+func (o *sender) add(r *record.Record, _ []record.Event, data []byte) {
+	o.pack.add(r, data)
 	if len(o.pack.buf) >= blockSize {
 		o.send(&Head{Working: true})
 	}

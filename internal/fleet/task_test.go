@@ -1,0 +1,124 @@
+package fleet_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/redline-bench/redline/internal/fleet"
+	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/result"
+)
+
+// taskShare is a worker's share of a run that has no plan: a phase is a number of requests.
+type taskShare struct {
+	share
+	err *atomic.Pointer[error]
+}
+
+func (p taskShare) Start(ctx context.Context, o fleet.Order, begin func(context.Context) (int64, error)) error {
+	var phase struct{ Requests int }
+	if err := json.Unmarshal(o.Phase, &phase); err != nil {
+		return err
+	}
+	return p.Share.Start(ctx, result.Level{Mode: plan.Concurrency, Concurrency: 4}, phase.Requests, 0, begin)
+}
+
+func (p taskShare) Err() error {
+	if err := p.err.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// A command without a plan has its options, files and phases carried to the workers; what they say of each request comes back with the
+// record, and an error of one worker ends the run with its line.
+func TestATaskOfACommandWithoutAPlan(t *testing.T) {
+	t.Parallel()
+	h := startHub(t, anyPort, nil)
+	file := filepath.Join(t.TempDir(), "prompts")
+	if err := os.WriteFile(file, []byte("hello"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := &crew{}
+	var failure atomic.Pointer[error]
+	var mu sync.Mutex
+	var given []string
+	for _, name := range []string{"a", "b"} {
+		c.start(t, h.NATS(), name, func(w *fleet.Worker) {
+			w.Prepare = func(hard context.Context, job *fleet.Job, collect fleet.Collect) (fleet.Maker, error) {
+				if job.Plan != nil {
+					return nil, errors.New("the job has a plan")
+				}
+				options := job.Given()
+				content, err := os.ReadFile(strings.TrimPrefix(options[1], "--input-file="))
+				if err != nil {
+					return nil, err
+				}
+				mu.Lock()
+				given = append(given, options[0]+" "+string(content))
+				mu.Unlock()
+				job.Plan = testPlan(nil)
+				m, err := c.prepare(hard, job, func(r *record.Record, events []record.Event, _ []byte) { collect(r, events, []byte("of "+name)) })
+				if err != nil {
+					return nil, err
+				}
+				return taskShare{m.(share), &failure}, nil
+			}
+		})
+	}
+	gather := func(run string, task *fleet.Task) (*fleet.Run, error) {
+		conf := config(c, run, "2", nil)
+		conf.Command, conf.Task = "llm", task
+		r, err := fleet.Gather(t.Context(), dial(t, h.NATS()), conf)
+		t.Cleanup(func() { r.End(context.Background()) })
+		return r, err
+	}
+	secret := &fleet.Task{Options: []string{"--api-key=***"}, Secrets: []string{"--api-key=hush"}, Names: []string{"--api-key"}, Advice: "use --api-key-env NAME"}
+	if _, err := gather("secret", secret); err == nil || !strings.Contains(err.Error(), "--api-key: a secret is not sent to the workers without TLS: use tls:// in --nats, or use --api-key-env NAME") {
+		t.Errorf("a secret without TLS: %v", err)
+	}
+
+	input := "--input-file=" + file
+	run, err := gather("task", &fleet.Task{Options: []string{"--model=m", input}, Inputs: []string{input}, Files: []string{file}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"--model=m hello", "--model=m hello"}; !slices.Equal(given, want) {
+		t.Errorf("the workers have %q", given)
+	}
+	rows := map[string]int{}
+	var before, started int
+	run.Open(func(_ *record.Record, _ []record.Event, data []byte) {
+		if rows[string(data)]++; started == 0 {
+			before++
+		}
+	})
+	for _, n := range []int{10, 20} {
+		if err := run.BeginPhase(t.Context(), struct{ Requests int }{n}, func(at int64) { started++ }); err != nil {
+			t.Fatal(err)
+		}
+		if err := run.Finished(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		run.Sync(func() {})
+	}
+	if rows["of a"]+rows["of b"] != 30 || rows["of a"] == 0 || rows["of b"] == 0 || before > 0 || started != 2 {
+		t.Errorf("records by what came with them: %v, %d before the start, %d starts", rows, before, started)
+	}
+
+	broken := errors.New("line 7 of the prompts is no JSON")
+	failure.Store(&broken)
+	<-run.Failed()
+	if err := run.Broken(); err == nil || !strings.HasSuffix(err.Error(), ": line 7 of the prompts is no JSON") || !strings.HasPrefix(err.Error(), "worker ") {
+		t.Errorf("an error of a worker: %v", err)
+	}
+}

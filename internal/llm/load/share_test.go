@@ -1,0 +1,424 @@
+package load_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redline-bench/redline/internal/clock"
+	"github.com/redline-bench/redline/internal/engine"
+	"github.com/redline-bench/redline/internal/llm"
+	"github.com/redline-bench/redline/internal/llm/load"
+	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/profile"
+	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/segment"
+	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/testkit"
+)
+
+// crew is a fleet in this process: parts of a load whose records come to the coordinator without a network. The clocks of the workers
+// are ahead by different times.
+type crew struct {
+	load.Fleet // methods that a level without failures does not call
+	cfg        load.Config
+	lv         load.Level
+	parts      []*load.Share
+
+	mu      sync.Mutex // held while records are collected
+	collect func(r *record.Record, events []record.Event, data []byte)
+	broken  error
+	failed  chan struct{}
+	lost    atomic.Bool // the last worker is lost
+}
+
+// ahead is how far the clock of a worker is ahead.
+func ahead(i int) int64 { return int64(i+1) * int64(time.Hour) }
+
+func newCrew(t *testing.T, cfg load.Config, lv load.Level, n int) *crew {
+	t.Helper()
+	c := &crew{cfg: cfg, lv: lv, failed: make(chan struct{})}
+	for i := range n {
+		part := cfg
+		part.Options.Segment = segment.Segment{Index: i, Of: n}
+		p, err := load.OpenShare(t.Context(), part, func(r *record.Record, _ []record.Event, data []byte) {
+			sent := *r
+			for _, at := range []*int64{&sent.Due, &sent.Sent, &sent.Written, &sent.First, &sent.End} { // as the worker's clock shows them
+				if *at != 0 {
+					*at += ahead(i)
+				}
+			}
+			c.deliver(&sent, slices.Clone(data), i, n)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.parts = append(c.parts, p)
+	}
+	return c
+}
+
+// deliver corrects the clock of a record and numbers its slot in the whole fleet, as fleet.Run does.
+func (c *crew) deliver(r *record.Record, data []byte, i, n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, at := range []*int64{&r.Due, &r.Sent, &r.Written, &r.First, &r.End} {
+		if *at != 0 {
+			*at -= ahead(i)
+		}
+	}
+	r.Slot = r.Slot*uint32(n) + uint32(i)
+	c.collect(r, nil, data)
+}
+
+func (c *crew) Open(collect func(r *record.Record, events []record.Event, data []byte)) {
+	c.Look(func() { c.collect = collect })
+}
+
+func (c *crew) Begin(ctx context.Context, o load.Order, starts func(at int64)) error {
+	at := clock.Now() + int64(50*time.Millisecond)
+	c.Look(func() { starts(at) })
+	errs := make(chan error, len(c.parts))
+	for i, p := range c.parts {
+		cfg := c.cfg
+		cfg.Options.Segment = segment.Segment{Index: i, Of: len(c.parts)}
+		cfg.KeepText, cfg.KeepWire, cfg.KeepBodies = o.Text, o.Wire, o.Bodies
+		cfg.Sample, cfg.Bodies = nil, nil
+		go func() {
+			errs <- p.Start(ctx, cfg, c.lv, o.Warmup, func(context.Context) (int64, error) { return at, nil })
+		}()
+	}
+	for range c.parts {
+		if err := <-errs; err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *crew) working() bool { return slices.ContainsFunc(c.parts, (*load.Share).Working) }
+
+func (c *crew) Finished(ctx context.Context) error {
+	for c.working() && ctx.Err() == nil {
+		time.Sleep(time.Millisecond)
+	}
+	return ctx.Err()
+}
+
+func (c *crew) Wait(ctx context.Context) error {
+	err := c.Finished(ctx)
+	if err != nil {
+		for _, p := range c.parts {
+			p.Cut()
+		}
+	}
+	return err
+}
+
+func (c *crew) Stop() {
+	for _, p := range c.parts {
+		p.Stop()
+	}
+}
+
+// Sync collects what has ended: the engines of the parts do.
+func (c *crew) Sync(fn func()) {
+	for _, p := range c.parts {
+		p.Engine().Sync(func() {})
+	}
+	c.Look(fn)
+}
+
+func (c *crew) Look(fn func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	fn()
+}
+
+func (c *crew) Readings() []profile.Reading {
+	out := make([]profile.Reading, len(c.parts))
+	for i := range out {
+		out[i] = profile.Reading{Name: fmt.Sprintf("w%d", i), At: clock.Now(), MaxProcs: 2}
+	}
+	if c.lost.Load() {
+		out[len(out)-1].Lost = "it sent nothing for 4.4s"
+	}
+	return out
+}
+
+func (c *crew) InFlight() (n int) {
+	for _, p := range c.parts {
+		n += p.Engine().InFlight()
+	}
+	return n
+}
+
+func (c *crew) Worker(slot uint32) int      { return int(slot) % len(c.parts) }
+func (c *crew) Broken() error               { return c.broken }
+func (c *crew) Failed() <-chan struct{}     { return c.failed }
+func (c *crew) Stalled() time.Duration      { return 0 }
+func (c *crew) ClearFailures()              {}
+func (c *crew) Close() error                { return nil }
+func (c *crew) Failures() []engine.Failure  { return nil }
+func (c *crew) GivenUp() *engine.StallError { return nil }
+
+// onFleet carries out a level with n workers in simulated time.
+func onFleet(t *testing.T, cfg load.Config, lv load.Level, n int, during func(*crew)) (out *load.Outcome, c *crew) {
+	t.Helper()
+	testkit.Simulate(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		c = newCrew(t, cfg, lv, n)
+		if during != nil {
+			go during(c)
+		}
+		whole := cfg
+		whole.Fleet = c
+		var err error
+		if out, err = load.Run(ctx, ctx, whole, lv); err != nil {
+			t.Error(err)
+		}
+		for _, p := range c.parts {
+			if err := p.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	return out, c
+}
+
+// numbered is a source of different prompts.
+func numbered(turns int) func() (load.Source, error) {
+	return func() (load.Source, error) { return &numbers{turns: turns}, nil }
+}
+
+type numbers struct{ n, turns int }
+
+func (p *numbers) Next() (*llm.Conversation, bool) {
+	p.n++
+	c := &llm.Conversation{ID: fmt.Sprintf("c%d", p.n)}
+	for i := range p.turns {
+		c.Turns = append(c.Turns, llm.Turn{Texts: []string{fmt.Sprintf("prompt %d.%d", p.n, i)}, MaxTokens: 4})
+	}
+	return c, true
+}
+func (p *numbers) Err() error   { return nil }
+func (p *numbers) Close() error { return nil }
+
+// A fleet sends the requests of one process, and reports what one process reports: every metric, whatever the clocks of the workers
+// show.
+func TestAFleetReportsAsOneProcess(t *testing.T) {
+	f := func(name string, lv load.Level, turns int, edit func(*load.Options)) {
+		t.Helper()
+		measure := func(workers int) ([]result.Metric, []string, *load.Outcome) {
+			s := &server{first: 20 * time.Millisecond, gap: 5 * time.Millisecond, tokens: 6}
+			cfg := config(t, s, -1)
+			cfg.Open = numbered(turns)
+			edit(&cfg.Options)
+			var out *load.Outcome
+			if workers == 0 {
+				out = run(t, cfg, lv)
+			} else {
+				out, _ = onFleet(t, cfg, lv, workers, nil)
+			}
+			slices.Sort(s.bodies)
+			return out.Level.Metrics, s.bodies, out
+		}
+		want, bodies, one := measure(0)
+		for _, workers := range []int{1, 2, 3} {
+			got, sent, out := measure(workers)
+			if d := cmp.Diff(bodies, sent); d != "" {
+				t.Errorf("%s: %d workers send other requests: %s", name, workers, d)
+			}
+			if d := cmp.Diff(counts(want), counts(got)); d != "" {
+				t.Errorf("%s: %d workers report other numbers: %s", name, workers, d)
+			}
+			var n uint64
+			for _, w := range out.Level.Workers {
+				n += w.Requests
+			}
+			if len(out.Level.Workers) != workers || n != one.Level.Client.Requests {
+				t.Errorf("%s: %d workers have the parts %+v", name, workers, out.Level.Workers)
+			}
+			if out.Stopped != "" {
+				t.Errorf("%s: stopped: %s", name, out.Stopped)
+			}
+		}
+	}
+	closed, paced := load.Level{Mode: plan.Concurrency, Concurrency: 4}, load.Level{Mode: plan.RequestRate, Rate: 50}
+	f("requests in closed loop", closed, 1, func(o *load.Options) { o.Requests = 40 })
+	f("with a warm-up", closed, 1, func(o *load.Options) {
+		o.Requests = 40
+		o.Warmup = load.Warmup{Requests: 8}
+	})
+	f("conversations", closed, 3, func(o *load.Options) { o.Sessions = 12 })
+	f("a rate", paced, 1, func(o *load.Options) { o.Requests, o.Arrival = 60, load.Poisson })
+	f("a rate for a time", paced, 1, func(o *load.Options) { o.Duration, o.Arrival = 1985*time.Millisecond, load.Constant })
+	f("users", load.Level{Mode: plan.RequestRate, Rate: 30, Users: 6}, 2, func(o *load.Options) { o.Requests = 36 })
+}
+
+// counts are the metrics except for the times of day, rounded: sums in another order differ in their last digits.
+func counts(list []result.Metric) map[string]string {
+	out := map[string]string{}
+	for _, m := range list {
+		if strings.Contains(m.Tag, "timestamp") {
+			continue
+		}
+		text := fmt.Sprintf("avg %.4f", m.Avg)
+		if m.Dist != nil {
+			text += fmt.Sprintf(" min %.4f max %.4f", m.Dist.Min, m.Dist.Max)
+			for _, q := range m.Dist.Percentiles {
+				text += fmt.Sprintf(" p%g %.4f", q.P, q.V)
+			}
+		}
+		out[m.Tag] = text
+	}
+	return out
+}
+
+// Requests in flight at the end of a level are cut on all workers, and counted.
+func TestAFleetCutsWhatIsInFlight(t *testing.T) {
+	s := &server{first: time.Minute, tokens: 1}
+	cfg := config(t, s, -1)
+	cfg.Options.Duration, cfg.Options.Grace = 2*time.Second, time.Second
+	out, _ := onFleet(t, cfg, load.Level{Mode: plan.Concurrency, Concurrency: 5}, 2, nil)
+	if m, ok := metricOf(out, "canceled_request_count"); !ok || m != 5 || out.Level.Client.Requests != 0 {
+		t.Errorf("%g canceled, %+v", m, out.Level.Client)
+	}
+	if d := out.Level.Windows[0].EndUnixNs - out.Level.Windows[0].StartUnixNs; time.Duration(d).Round(100*time.Millisecond) != 3*time.Second {
+		t.Errorf("the level took %s, want 3 s", time.Duration(d))
+	}
+}
+
+func metricOf(out *load.Outcome, tag string) (float64, bool) {
+	for _, m := range out.Level.Metrics {
+		if m.Tag == tag {
+			return m.Avg, true
+		}
+	}
+	return 0, false
+}
+
+// A limit of failures counts those of all workers, and ends the level on all of them.
+func TestAFleetCountsFailuresTogether(t *testing.T) {
+	s := &server{answer: func(int64, string) ([]string, *service.Error) {
+		return []string{"no"}, &service.Error{Class: record.Server, Code: 429, Text: "later"}
+	}, first: 10 * time.Millisecond}
+	cfg := config(t, s, -1)
+	cfg.Options.Duration, cfg.Options.MaxErrors = time.Minute, 9
+	out, _ := onFleet(t, cfg, load.Level{Mode: plan.Concurrency, Concurrency: 4}, 2, nil)
+	if !strings.HasPrefix(out.Stopped, "9 requests failed, the last with: ") || !out.ServerGone {
+		t.Errorf("stopped: %q", out.Stopped)
+	}
+	if f := out.Level.Failures; len(f) != 1 || f[0].Class != "server 429" {
+		t.Errorf("%+v", f)
+	}
+}
+
+// A fleet that cannot go on ends the level, which says why.
+func TestABrokenFleetEndsTheLevel(t *testing.T) {
+	s := &server{first: 10 * time.Millisecond, tokens: 1}
+	cfg := config(t, s, -1)
+	cfg.Options.Duration = time.Minute
+	out, _ := onFleet(t, cfg, load.Level{Mode: plan.Concurrency, Concurrency: 2}, 2, func(c *crew) {
+		time.Sleep(time.Second)
+		c.broken = fmt.Errorf("all workers are lost")
+		close(c.failed)
+	})
+	if out.Stopped != "all workers are lost" || out.ServerGone || out.Level.Client.Requests == 0 || !out.Level.Unfinished {
+		t.Errorf("stopped: %q, %+v", out.Stopped, out.Level.Client)
+	}
+}
+
+// Samples have their texts, bytes and bodies where files want them, as in one process.
+func TestAFleetPassesOnWhatFilesNeed(t *testing.T) {
+	f := func(workers int) []string {
+		s := &server{first: 20 * time.Millisecond, gap: 5 * time.Millisecond, tokens: 3}
+		cfg := config(t, s, -1)
+		cfg.Open, cfg.KeepText, cfg.KeepWire, cfg.Options.Sessions = numbered(2), true, true, 6
+		var mu sync.Mutex
+		var got []string
+		cfg.Sample = func(x *llm.Sample) {
+			mu.Lock()
+			defer mu.Unlock()
+			var times []time.Duration
+			for _, c := range x.Chunks {
+				times = append(times, time.Duration(c.At-x.Sent))
+			}
+			wire := ""
+			for _, a := range x.Answers {
+				wire += fmt.Sprint(time.Duration(a.At-x.Sent), string(a.Data))
+			}
+			got = append(got, fmt.Sprint(x.Conversation, x.Turn, x.Text, *x.Usage, x.Input, x.Output, x.Asked, times, string(x.Payload), wire,
+				time.Duration(x.Headers-x.Sent), time.Duration(x.Last-x.Sent), time.Duration(x.End-x.Sent), x.Streamed, x.In, x.Out))
+		}
+		cfg.Bodies = func(session string, bodies [][]byte) {
+			mu.Lock()
+			defer mu.Unlock()
+			text, _ := json.Marshal(bodies)
+			got = append(got, session+string(text))
+		}
+		lv := load.Level{Mode: plan.Concurrency, Concurrency: 3}
+		if workers == 0 {
+			run(t, cfg, lv)
+		} else {
+			onFleet(t, cfg, lv, workers, nil)
+		}
+		slices.Sort(got)
+		return got
+	}
+	want := f(0)
+	if len(want) != 6*2+6 {
+		t.Fatalf("%d entries", len(want))
+	}
+	if d := cmp.Diff(want, f(2)); d != "" {
+		t.Error(d)
+	}
+}
+
+// A source that fails on a worker is an error of the worker.
+func TestAPartSaysWhyItCannotGoOn(t *testing.T) {
+	s := &server{first: 10 * time.Millisecond, tokens: 1}
+	cfg := config(t, s, -1)
+	cfg.Options.Duration = time.Minute
+	cfg.Open = func() (load.Source, error) { return &broken{}, nil }
+	_, c := onFleet(t, cfg, load.Level{Mode: plan.Concurrency, Concurrency: 2}, 2, nil)
+	if err := c.parts[0].Err(); err == nil || err.Error() != "line 3: no prompt" {
+		t.Error(err)
+	}
+}
+
+// broken is a source that fails after a few prompts.
+type broken struct{ numbers }
+
+func (b *broken) Next() (*llm.Conversation, bool) {
+	if b.n >= 3 {
+		return nil, false
+	}
+	b.turns = 1
+	return b.numbers.Next()
+}
+
+func (b *broken) Err() error { return fmt.Errorf("line 3: no prompt") }
+
+// A worker that is lost is named in the reasons of the level.
+func TestALostWorkerIsNamed(t *testing.T) {
+	s := &server{first: 10 * time.Millisecond, tokens: 1}
+	cfg := config(t, s, -1)
+	cfg.Options.Requests = 40
+	out, _ := onFleet(t, cfg, load.Level{Mode: plan.Concurrency, Concurrency: 2}, 2, func(c *crew) { c.lost.Store(true) })
+	if !slices.ContainsFunc(out.Reasons, func(r result.Reason) bool {
+		return r.What == "worker w1: was lost: it sent nothing for 4.4s; its share of the load was not sent"
+	}) || out.Level.Workers[1].Lost == "" || out.Level.Workers[0].Lost != "" || !out.Level.ClientLimited {
+		t.Errorf("reasons %+v, workers %+v", out.Reasons, out.Level.Workers)
+	}
+}

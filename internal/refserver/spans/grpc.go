@@ -1,0 +1,74 @@
+package spans
+
+import (
+	"context"
+	"strings"
+	"sync"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+)
+
+// GRPC gives the spans of a gRPC server's requests to the sink. A stream is one request: its messages have no metadata of their own.
+func (s Sink) GRPC() []grpc.ServerOption {
+	if s == nil {
+		return nil
+	}
+	return []grpc.ServerOption{grpc.UnaryInterceptor(s.unary), grpc.StreamInterceptor(s.stream)}
+}
+
+func (s Sink) unary(ctx context.Context, in any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+	span, ok := s.start(ctx)
+	if !ok {
+		return next(ctx, in)
+	}
+	out, err := next(ctx, in)
+	if err == nil {
+		span.Respond()
+	}
+	s.EndRPC(span, info.FullMethod, int(status.Code(err)))
+	return out, err
+}
+
+func (s Sink) stream(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
+	span, ok := s.start(stream.Context())
+	if !ok {
+		return next(server, stream)
+	}
+	watched := &watchedStream{ServerStream: stream, span: span}
+	err := next(server, watched)
+	watched.mu.Lock()
+	defer watched.mu.Unlock()
+	s.EndRPC(watched.span, info.FullMethod, int(status.Code(err)))
+	return err
+}
+
+func (s Sink) start(ctx context.Context) (Span, bool) {
+	if list := metadata.ValueFromIncomingContext(ctx, "traceparent"); len(list) == 1 {
+		return s.Start(list[0])
+	}
+	return Span{}, false
+}
+
+// EndRPC gives the span of a gRPC request to the sink when its server has ended with a status code.
+func (s Sink) EndRPC(span Span, method string, code int) {
+	span.finish()
+	span.Name, span.Version, span.RPC, span.Status, span.Failed = strings.TrimPrefix(method, "/"), "2", true, code, code != 0
+	s(span)
+}
+
+// watchedStream notes when messages are sent.
+type watchedStream struct {
+	grpc.ServerStream
+	mu   sync.Mutex
+	span Span
+}
+
+// SendMsg implements grpc.ServerStream.
+func (w *watchedStream) SendMsg(m any) error {
+	w.mu.Lock()
+	w.span.Respond()
+	w.mu.Unlock()
+	return w.ServerStream.SendMsg(m)
+}

@@ -1,0 +1,94 @@
+// Package spans tells how the server served the requests that a client traces: those with a sampled traceparent of W3C Trace
+// Context. It wraps handlers and services from the outside, so a server without a Sink has nothing of it in the path of a request.
+//
+// Times are taken right before data is passed on to be sent, so a span lies within the span of a client on the same machine.
+package spans
+
+import (
+	"encoding/hex"
+	"time"
+)
+
+// Span is one request of a client that traces it, as the server served it. Times are nanoseconds of the wall clock.
+type Span struct {
+	Trace   [16]byte
+	Parent  [8]byte // the span of the client
+	Name    string  // method and path
+	Version string  // of HTTP
+	RPC     bool    // gRPC
+	Status  int     // of HTTP, or of gRPC
+	Failed  bool
+	// First is the time of the first part of the response; 0 if there was none. End is the time of the last part, or the time at which the
+	// server ended without a response.
+	Received, First, End int64
+}
+
+// Sink takes spans. It must not block, and is called from many goroutines. A nil Sink takes none.
+type Sink func(Span)
+
+// Start begins the span of a request with this traceparent. It is false if the client does not trace the request, or if there is
+// no sink.
+func (s Sink) Start(parent string) (Span, bool) {
+	if s == nil || parent == "" {
+		return Span{}, false
+	}
+	span, ok := parse(parent)
+	span.Received = time.Now().UnixNano()
+	return span, ok
+}
+
+// Respond notes that a part of the response is about to be sent.
+func (s *Span) Respond() {
+	s.End = time.Now().UnixNano()
+	if s.First == 0 {
+		s.First = s.End
+	}
+}
+
+// finish ends the span of a request without a response now.
+func (s *Span) finish() {
+	if s.First == 0 {
+		s.End = time.Now().UnixNano()
+	}
+}
+
+// Lengths and places in a traceparent: VERSION-TRACE-PARENT-FLAGS, such as
+// 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01. Later versions may have more behind another dash.
+const (
+	traceAt, traceEnd   = 3, 35
+	parentAt, parentEnd = 36, 52
+	flagsAt, flagsEnd   = 53, 55
+)
+
+// parse reads a traceparent; false if it is not valid or not sampled.
+func parse(text string) (s Span, ok bool) {
+	if len(text) < flagsEnd || text[:2] == "ff" || len(text) > flagsEnd && (text[:2] == "00" || text[flagsEnd] != '-') {
+		return s, false
+	}
+	if text[traceAt-1] != '-' || text[parentAt-1] != '-' || text[flagsAt-1] != '-' {
+		return s, false
+	}
+	var version, flags [1]byte
+	for _, part := range []struct {
+		to   []byte
+		text string
+	}{{version[:], text[:2]}, {s.Trace[:], text[traceAt:traceEnd]}, {s.Parent[:], text[parentAt:parentEnd]}, {flags[:], text[flagsAt:flagsEnd]}} {
+		if !lower(part.text) {
+			return s, false
+		}
+		if _, err := hex.Decode(part.to, []byte(part.text)); err != nil {
+			return s, false
+		}
+	}
+	return s, s.Trace != [16]byte{} && s.Parent != [8]byte{} && flags[0]&1 != 0
+}
+
+// lower reports whether a text has no capital letter: W3C allows none in a traceparent.
+func lower(text string) bool {
+	for i := range len(text) {
+		if text[i] >= 'A' && text[i] <= 'Z' {
+			return false
+		}
+	}
+	return true
+}
