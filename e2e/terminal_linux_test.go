@@ -6,8 +6,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
 
@@ -104,6 +107,36 @@ func TestShapesOnATerminal(t *testing.T) {
 	f("redline", "C.UTF-8", true)
 	f("redline", "C", false)
 	f("perf_analyzer", "C.UTF-8", false)
+}
+
+// The report fits the terminal: lines are folded, and tables omit columns.
+func TestReportFitsTheTerminal(t *testing.T) {
+	master, slave := openTerminal(t)
+	if err := unix.IoctlSetWinsize(int(slave.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 80}); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(filepath.Join(bin, "redline"), "profile", "--embedded", "-m", "simple", "--request-rate-range", "100", "--request-count", "120", "--no-history")
+	cmd.Env = slices.DeleteFunc(append(os.Environ(), "LC_ALL=C.UTF-8", "NO_COLOR=1"), func(v string) bool { return strings.HasPrefix(v, "COLUMNS=") })
+	cmd.Stdout = slave
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	slave.Close()
+	var shown bytes.Buffer
+	shown.ReadFrom(master)
+	if err := cmd.Wait(); err != nil {
+		t.Fatalf("%v\n%s", err, shown.String())
+	}
+	for line := range strings.Lines(shown.String()) {
+		if n := utf8.RuneCountInString(strings.TrimRight(line, "\r\n")); n > 80 {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+	for _, want := range []string{"  Latency (usec): ", "    from schedule ", "Verdict: "} {
+		if !strings.Contains(shown.String(), want) {
+			t.Errorf("no %q in\n%s", want, shown.String())
+		}
+	}
 }
 
 // viewRun is a run with --tui on a terminal. Its output is complete when the run has ended.

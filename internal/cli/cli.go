@@ -26,11 +26,12 @@ func Process(version, commit string) *command.IO {
 		Args: os.Args, Stdin: os.Stdin, Stdout: newStream(os.Stdout, files), Stderr: newStream(os.Stderr, files), Secrets: secrets, Files: files,
 		Getenv: os.Getenv, Executable: executable, Exit: os.Exit, Version: cmp.Or(version, builtVersion()), Commit: cmp.Or(commit, builtCommit()), Native: native,
 		Width: func() int {
-			w, _, err := xterm.GetSize(int(os.Stderr.Fd()))
-			if err != nil {
-				return 0
+			for _, f := range []*os.File{os.Stdout, os.Stderr} {
+				if w, _, err := xterm.GetSize(int(f.Fd())); err == nil {
+					return w
+				}
 			}
-			return w
+			return 0
 		},
 		OutTerminal: xterm.IsTerminal(int(os.Stdout.Fd())),
 	}

@@ -26,7 +26,7 @@ type IO struct {
 	Executable func() (string, error)
 	// Exit ends the process at once.
 	Exit func(code int)
-	// Width is the width of the terminal on stderr in columns; 0 when stderr is no terminal.
+	// Width is the width in columns of the terminal on stdout, or else on stderr; 0 when neither is a terminal.
 	Width func() int
 	// OutTerminal tells whether stdout is a terminal.
 	OutTerminal bool

@@ -8,8 +8,11 @@ import (
 	"github.com/redline-bench/redline/internal/report/columns"
 )
 
-// least is the narrowest width at which lines are folded, and leastText how much room a line must have after its indent.
-const least, leastText = 40, 30
+const (
+	least     = 40 // the narrowest width at which lines are folded
+	leastText = 30 // how much room a line must have after its indent
+	hangs     = 4  // how far the rest of a line is indented: farther than the lines that may follow below it
+)
 
 // fold is a writer that breaks lines between words.
 type fold struct {
@@ -25,7 +28,7 @@ type fold struct {
 }
 
 // Fold returns a writer that breaks lines longer than width between words. The rest of a line is indented: to the last column of a
-// table's row that leaves enough room, or two columns more than the line. A width of 0 leaves lines as they are.
+// table's row that leaves enough room, or four columns more than the line. A width of 0 leaves lines as they are.
 func Fold(w io.Writer, width func() int) io.Writer { return &fold{w: w, width: width} }
 
 // Write implements io.Writer. It holds back nothing but spaces at the end of b.
@@ -65,7 +68,7 @@ func (f *fold) word(out *bytes.Buffer, word []byte, width int) {
 	size := columns.Width(string(word))
 	switch {
 	case !f.inside:
-		f.hang = min(at+2, width-leastText)
+		f.hang = min(at+hangs, width-leastText)
 	case gap > 1 && !f.broken && at <= width-leastText:
 		f.hang = at // a column of a table
 	}

@@ -34,7 +34,7 @@ func TestFold(t *testing.T) {
 	}
 	f("short lines", "  Client: \n    Request count: 478\n\n", "  Client: \n    Request count: 478\n\n")
 	f("an indented line", "    Read lag: p50 269 usec, p99 394551 usec, max 658869 usec; not part of any latency\nnext\n", `    Read lag: p50 269 usec, p99 394551 usec, max
-      658869 usec; not part of any latency
+        658869 usec; not part of any latency
 next
 `)
 	f("a table's row", "  server   20  the server ran out of memory while it loaded the model again and again\n", `  server   20  the server ran out of memory while
@@ -43,7 +43,7 @@ next
 	f("a row whose last column is far to the right", "  1  100  search  0.5s  holds?        the highest latency of 100 requests\n", `  1  100  search  0.5s  holds?        the highest
                   latency of 100 requests
 `)
-	f("a long word", "see http://a.very.long.host.example.com/with/a/path/that/has/no/space\n", "see\n  http://a.very.long.host.example.com/with/a/path/that/has/no/space\n")
+	f("a long word", "see http://a.very.long.host.example.com/with/a/path/that/has/no/space\n", "see\n    http://a.very.long.host.example.com/with/a/path/that/has/no/space\n")
 	f("colors", "\x1b[1mVerdict:\x1b[0m \x1b[32mvalid\x1b[0m, the client kept up and every level\n", "\x1b[1mVerdict:\x1b[0m \x1b[32mvalid\x1b[0m, the client kept up and every level\n")
 }
 
