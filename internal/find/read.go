@@ -19,6 +19,9 @@ func Readings(lv *result.Level, objectives []gate.Rule) []Reading {
 
 func read(lv *result.Level, rule *gate.Rule) Reading {
 	got, _, err := rule.Check(lv)
+	if lv.Client.Requests == 0 && rule.Name != "error_rate" && rule.Name != "failed" { // a value of no request is 0, which would hold
+		return Reading{Missing: true}
+	}
 	if err != nil && !gate.TooFew(err) || math.IsNaN(got.Value) { // the interval says what few requests are worth
 		return Reading{Missing: true}
 	}

@@ -400,3 +400,22 @@ func TestLatencyLimit(t *testing.T) {
 	f(time.Second, "p99", "avg", "ttft.p90")
 	f(0, "throughput")
 }
+
+// A level without a request has metrics with the value 0. They are no evidence that a latency holds.
+func TestNoRequestNoReading(t *testing.T) {
+	f := func(rule string, requests uint64, missing bool) {
+		t.Helper()
+		tier, err := find.ParseTier("slo", []string{rule})
+		if err != nil {
+			t.Fatal(err)
+		}
+		lv := &result.Level{Client: result.Client{Requests: requests, Failed: 3}, Metrics: []result.Metric{{Tag: "time_to_first_token", Unit: "ms", Dist: &result.Dist{}}}}
+		if got := find.Readings(lv, tier.Objectives); got[0].Missing != missing {
+			t.Errorf("%s with %d requests: %+v", rule, requests, got[0])
+		}
+	}
+	f("p50<1ms", 0, true)
+	f("ttft.p50<1ms", 0, true)
+	f("throughput>1", 0, true)
+	f("error_rate<1%", 0, false)
+}
