@@ -4,11 +4,11 @@ import (
 	"net"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/redline-bench/redline/internal/testkit"
+	"github.com/redline-bench/redline/internal/vitals"
 )
 
 // echo answers each request, which must come in one piece, with the same bytes and without allocating.
@@ -129,14 +129,12 @@ func BenchmarkStreams(b *testing.B) {
 
 // measure reports the CPU time of this process for each event.
 func measure(b *testing.B, streams int, run func(n int)) {
-	var before, after syscall.Rusage
 	n := (max(b.N, 1) + streams - 1) / streams * streams
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &before)
+	before := vitals.Read()
 	b.ReportAllocs()
 	b.ResetTimer()
 	run(n)
 	b.StopTimer()
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &after)
-	cpu := after.Utime.Nano() + after.Stime.Nano() - before.Utime.Nano() - before.Stime.Nano()
-	b.ReportMetric(float64(cpu)/float64(n)/(perStream+1), "cpu-ns/event")
+	cpu := vitals.Read().Since(before).CPU
+	b.ReportMetric(float64(cpu.Nanoseconds())/float64(n)/(perStream+1), "cpu-ns/event")
 }

@@ -41,6 +41,13 @@ type fake struct {
 	count atomic.Int64
 }
 
+// regions is the memory that a fake shares with its clients.
+type regions struct {
+	mu    sync.Mutex
+	log   []string
+	files map[string]string
+}
+
 func startFake(t testing.TB, f *fake, opts ...grpc.ServerOption) *fake {
 	t.Helper()
 	f.serve(t, testkit.Listen(t, "127.0.0.1:0"), opts...)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"os"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -16,13 +15,6 @@ import (
 	"github.com/redline-bench/redline/internal/service/kserve/rpc"
 	"github.com/redline-bench/redline/internal/tensor"
 )
-
-// regions is the memory that a fake shares with its clients.
-type regions struct {
-	mu    sync.Mutex
-	log   []string
-	files map[string]string
-}
 
 func (f *fake) SystemSharedMemoryRegister(_ context.Context, r *pb.SystemSharedMemoryRegisterRequest) (*pb.SystemSharedMemoryRegisterResponse, error) {
 	f.shm.mu.Lock()
