@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/measure"
@@ -61,6 +62,9 @@ func (s *session) readTraces(res *result.Result) {
 	}
 }
 
+// fileClock is how far the times of files may be behind: the kernel takes them from a clock that moves a hundred times a second or more.
+const fileClock = 10 * time.Millisecond
+
 // readTraceFiles reads a file, and those with numbers that the server writes with --log-frequency, if they are of this run.
 func readTraceFiles(file string, since int64) ([]*servertrace.Trace, error) {
 	numbered, err := filepath.Glob(file + ".[0-9]*")
@@ -71,7 +75,7 @@ func readTraceFiles(file string, since int64) ([]*servertrace.Trace, error) {
 	read := 0
 	for _, path := range append([]string{file}, numbered...) {
 		about, err := os.Stat(path)
-		if err != nil || about.ModTime().UnixNano() < since {
+		if err != nil || about.ModTime().UnixNano() < since-int64(fileClock) {
 			continue
 		}
 		traces, err := readTraceFile(path)
