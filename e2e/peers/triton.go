@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -189,13 +190,18 @@ func Repository(from, to string) error {
 	return nil
 }
 
-// FreePorts returns loopback ports without a listener.
+// FreePorts chooses ports that no program listens on now, for a program that must be told its ports. They lie below those that the system
+// gives to outgoing connections, which could take one before the program listens on it.
 func FreePorts(n int) ([]int, error) {
+	const lowest, count, tries = 20_000, 12_000, 100
 	var ports []int
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+	for try := 0; len(ports) < n; try++ {
+		l, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(lowest+rand.IntN(count)))
 		if err != nil {
-			return nil, err
+			if try == tries {
+				return nil, err
+			}
+			continue
 		}
 		defer l.Close()
 		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
