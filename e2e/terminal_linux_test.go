@@ -88,15 +88,7 @@ func TestShapesOnATerminal(t *testing.T) {
 		cmd := exec.Command(filepath.Join(bin, name), args...)
 		cmd.Env = append(os.Environ(), "LC_ALL="+locale, "NO_COLOR=1")
 		cmd.Stdout, cmd.Stderr = slave, slave
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		slave.Close()
-		var shown bytes.Buffer
-		shown.ReadFrom(master)
-		if err := cmd.Wait(); err != nil {
-			t.Fatalf("%v\n%s", err, shown.String())
-		}
+		shown := onTerminal(t, cmd, master, slave)
 		if got := bytes.Contains(shown.Bytes(), []byte("█ ")) || bytes.Contains(shown.Bytes(), []byte("on a logarithmic scale")); got != want {
 			t.Errorf("%s with %s: columns %v, want %v in\n%s", name, locale, got, want, shown.String())
 		}
@@ -118,15 +110,7 @@ func TestReportFitsTheTerminal(t *testing.T) {
 	cmd := exec.Command(filepath.Join(bin, "redline"), "profile", "--embedded", "-m", "simple", "--request-rate-range", "100", "--request-count", "120", "--no-history")
 	cmd.Env = slices.DeleteFunc(append(os.Environ(), "LC_ALL=C.UTF-8", "NO_COLOR=1"), func(v string) bool { return strings.HasPrefix(v, "COLUMNS=") })
 	cmd.Stdout = slave
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	slave.Close()
-	var shown bytes.Buffer
-	shown.ReadFrom(master)
-	if err := cmd.Wait(); err != nil {
-		t.Fatalf("%v\n%s", err, shown.String())
-	}
+	shown := onTerminal(t, cmd, master, slave)
 	for line := range strings.Lines(shown.String()) {
 		if n := utf8.RuneCountInString(strings.TrimRight(line, "\r\n")); n > 80 {
 			t.Errorf("%d columns: %s", n, line)
@@ -251,4 +235,19 @@ func TestViewSuspended(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 	v.gone(t)
+}
+
+// onTerminal runs a command whose output goes to the terminal, and returns what the terminal shows. The command must succeed.
+func onTerminal(t *testing.T, cmd *exec.Cmd, master, slave *os.File) *bytes.Buffer {
+	t.Helper()
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	slave.Close()
+	shown := &bytes.Buffer{}
+	shown.ReadFrom(master)
+	if err := cmd.Wait(); err != nil {
+		t.Fatalf("%v\n%s", err, shown.String())
+	}
+	return shown
 }

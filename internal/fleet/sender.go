@@ -51,19 +51,12 @@ func newSender(s *assignment) *sender {
 
 // run sends a block at each interval until the run is left.
 func (o *sender) run(ctx context.Context) {
-	tick := time.NewTicker(o.s.job.Interval)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-			o.settle()
-			if o.room() > 1 { // else records wait in the packer: a block for each interval would fill the memory with small blocks
-				o.flush()
-			}
+	clock.Every(ctx, o.s.job.Interval, func() {
+		o.settle()
+		if o.room() > 1 { // else records wait in the packer: a block for each interval would fill the memory with small blocks
+			o.flush()
 		}
-	}
+	})
 }
 
 // flush sends what has ended until now.
