@@ -61,7 +61,7 @@ func TestWrongCommandLines(t *testing.T) {
 	f("redline profile -m simple -i pigeon", "redline profile: -i is http or grpc\n")
 	f("redline profile -m simple --shape 16", "--shape is NAME:DIMENSIONS, such as INPUT0:3,224,224")
 	f("redline profile -m simple --concurrency-range 1:4 --binary-search", "add -l TIME, such as -l 50ms")
-	f("redline profile -m simple --concurrency-range 1,4", "--concurrency-range")
+	f("redline profile -m simple --concurrency-range 1,4", "--concurrency-range is START:END:STEP, such as 1:16:4, and no list")
 	f("redline profile -m simple --concurrency-range 1:4 --request-count 50", "use --duration TIME for each of several")
 	f("redline profile -m simple --concurrency-range 4 --request-rate-range 50", "--concurrency-range and --request-rate-range exclude each other: leave one out")
 	f("redline profile -m simple --streaming", "--streaming needs gRPC: add -i grpc")

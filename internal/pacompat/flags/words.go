@@ -24,6 +24,7 @@ var rewordings = sync.OnceValue(func() []rewording {
 	add(`Failed to parse --profile-export-file\. Path must not already exist\.`, "--profile-export-file names a file that exists: remove the file, or give another name")
 	add(`Failed to parse --request-parameter\. .*`, "--request-parameter is NAME:VALUE:TYPE, such as max_tokens:256:int")
 	add(`Failed to parse (--(?:concurrency|request-rate)-range)\. The value does not match <start:end:step>\.`, "$1 is START, START:END or START:END:STEP, such as 8 or 1:16:4")
+	add(`(--(?:concurrency|request-rate)-range) is a number, not ".*,.*"`, "$1 is START:END:STEP, such as 1:16:4, and no list: run the command once for each level")
 	add(`Failed to parse (\S+)\. (?:The value does not match <start:end:step>|Both <start> and <end> values must be provided)\.`, "$1 is START:END:STEP, such as 1:16:4")
 	add(`Failed to parse (\S+)\. The <step> value must be > 0\.`, "$1: STEP must be above 0")
 	add(`Failed to parse (\S+)\. The <step> value must be a factor of the range size \(<end> - <start>\)\.`, "$1: STEP must divide END - START, as in 1:16:5")
