@@ -194,4 +194,6 @@ func TestLegendsHaveDashPatterns(t *testing.T) {
 	if got := legend("Latency by percentile"); strings.Count(got, "6px 6px 9px") != 4 {
 		t.Errorf("the legend of 12 levels has %s, want the last four dashed", got)
 	}
+	p.do(chromedp.EmulateViewport(400, height))
+	p.want("heights of the rows of a legend of 12 levels", `new Set([...[...document.querySelectorAll(".chart")].find((c) => c.querySelector("h3").textContent === "Latency by percentile").querySelectorAll(".u-legend tr:not(.aside)")].map((r) => Math.round(r.getBoundingClientRect().height))).size`, "1")
 }
