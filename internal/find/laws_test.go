@@ -85,12 +85,12 @@ type score struct {
 	took, sweep                                   time.Duration
 }
 
-// trial runs one search from a wrong first guess, with the times that redline find has by default.
-func (l *law) trial(t *testing.T, seed uint64) score {
+// trial runs one search from a wrong first guess.
+func (l *law) trial(t *testing.T, seed uint64, longest, confirm time.Duration) score {
 	rng := rand.New(rand.NewPCG(seed, 21))
 	conf := find.Config{
 		Tiers: []find.Tier{{Objectives: rules(t, l.rule)}}, Start: l.truth * math.Exp(2*rng.Float64()-1.2), Lowest: 1,
-		Settle: 2 * time.Second, MinTime: 3 * time.Second, MaxTime: 30 * time.Second, Confirm: time.Minute, Resolution: 0.02,
+		Settle: 2 * time.Second, MinTime: 3 * time.Second, MaxTime: longest, Confirm: confirm, Resolution: 0.02,
 	}
 	a, took := drive(newSearch(t, conf), conf, rng, l.make, []figure{l.figure})
 	c := a.Capacities[0]
@@ -143,7 +143,7 @@ func TestSearchesOnKnownLaws(t *testing.T) {
 	for i := range list {
 		all.Go(func() {
 			for seed := range seeds {
-				scores[i].add(list[i].trial(t, uint64(seed)))
+				scores[i].add(list[i].trial(t, uint64(seed), 30*time.Second, time.Minute)) // the defaults of redline find
 			}
 		})
 	}
@@ -167,4 +167,14 @@ func TestSearchesOnKnownLaws(t *testing.T) {
 // tooHigh tells whether more than one in 20 searches is wrong, or the searches took more than a third of the time of sweeps.
 func (s *score) tooHigh() bool {
 	return 20*max(s.runs-s.found, s.runs-s.near, s.falseGood) > s.runs || 3*s.took > s.sweep
+}
+
+// Probes that are too short for the noise of a server still lead to an answer, within the bounds that the search has for repeated probes.
+func TestShortProbesLeadToAnAnswer(t *testing.T) {
+	bimodal := laws()[3]
+	for seed := range uint64(20) {
+		if s := bimodal.trial(t, seed, 20*time.Second, 20*time.Second); s.found != 1 || s.worst > 0.1 {
+			t.Errorf("seed %d: found %d, off by %.1f %%, %d probes", seed, s.found, 100*s.worst, s.probes)
+		}
+	}
 }

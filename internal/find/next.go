@@ -136,7 +136,7 @@ func (s *Search) candidate(levels []level, tier int) (load float64, confirmed, m
 	runs := 0
 	for _, l := range levels {
 		confirmations := l.confirmations()
-		if confirmations == nil || l.load > low.load || l.load < s.lowestAnswer(low) {
+		if confirmations == nil || l.load > low.load || l.load < s.lowestAnswer(low)*(1-s.conf.Resolution) { // below may go so far
 			continue
 		}
 		tried = append(tried, l.load)
@@ -172,7 +172,7 @@ func (s *Search) farBelow(load float64, high *level, tier int) bool {
 // confirmations are the probes of a load that confirmed it or did not.
 func (l *level) confirmations() (out []*Probe) {
 	for _, p := range l.probes {
-		if p.Purpose == Confirm && p.End == TimeOver {
+		if p.Purpose == Confirm && p.steady() {
 			out = append(out, p)
 		}
 	}
@@ -189,7 +189,7 @@ func (s *Search) reach(levels []level, low, high *level, tier int) (load float64
 	}
 	for ; load >= s.lowestAnswer(low); load = s.round(load / step) {
 		at, held := heldAbove(levels, load/step, load)
-		if !held {
+		if !held || at < s.lowestAnswer(low) {
 			at = load
 		}
 		if margin, _ := s.around(at, tier); margin >= confirmDeviations {
