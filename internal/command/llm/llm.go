@@ -33,19 +33,24 @@ func Run(p *command.IO, args []string) (int, error) {
 	if err := class.Save(p, o.save, "llm", o.table.Arguments(), o.table.Rows, Outside()); err != nil {
 		return 0, err
 	}
-	out, err := outcome.Open(p, o.outcome, "llm", o.table.Command("redline llm"))
+	return start(p, sigs, o, lo, o.table.Command("redline llm"), workers{})
+}
+
+// start carries out the options and returns the exit code. line is the command line without secrets.
+func start(p *command.IO, sigs *command.Signals, o *options, lo load.Options, line string, w workers) (int, error) {
+	r := &run{traffic: traffic{opts: o, load: lo, sigs: sigs}, workers: w}
+	defer r.close()
+	out, err := outcome.Open(p, o.outcome, "llm", line)
+	r.outcome = out
 	if err == nil {
 		err = out.CheckRules(o.sample(lo.Goodput))
 	}
 	if err != nil {
-		out.Close()
 		return 0, err
 	}
 	// Answers are read and let go, so collecting often is cheap, and the program stays small beside the server it loads.
 	defer debug.SetGCPercent(debug.SetGCPercent(50))
-	p = p.ForRun(o.outcome, plan.Redline, sigs)
-	r := &run{traffic: traffic{IO: p, opts: o, load: lo, sigs: sigs, tracing: out.Tracing("")}, outcome: out}
-	defer r.close()
+	r.IO, r.tracing = p.ForRun(o.outcome, plan.Redline, sigs), out.Tracing("")
 	r.given, r.givenLoad = *o, lo // start changes both
 	for _, step := range []func() error{r.connectFleet, r.start, r.gather} {
 		if err := step(); err != nil {
@@ -122,8 +127,13 @@ func (r *run) open() {
 // measureLevels measures the levels one after another. limits are, for each, the reasons why the client limited it; stopped is
 // what ended the last one early.
 func (r *run) measureLevels() (limits [][]result.Reason, stopped string, err error) {
+	known := r.workers.known()
 	for i, s := range r.opts.steps(r.timed) {
 		lv := s.Level
+		if i < len(known) {
+			limits = append(limits, r.takeKnown(known[i], lv))
+			continue
+		}
 		if err = r.choose(&s); err != nil {
 			break
 		}
@@ -139,6 +149,9 @@ func (r *run) measureLevels() (limits [][]result.Reason, stopped string, err err
 		r.res.Levels = append(r.res.Levels, out.Level)
 		limits = append(limits, out.Reasons)
 		r.show(out, lv)
+		if err = r.levelEnded(out); err != nil {
+			break
+		}
 		stopped, r.serverGone = out.Stopped, out.ServerGone
 		r.res.Interrupted = r.res.Interrupted || out.Interrupted
 		if stopped != "" || r.res.Interrupted {
@@ -183,7 +196,7 @@ func (r *run) level(index int, lv load.Level) (*load.Outcome, error) {
 	}
 	for n := range r.opts.runs {
 		cfg := r.levelConfig(n, lv)
-		r.workers.useFleet(&cfg, index, n)
+		r.workers.useFleet(&cfg, phaseOrder{Step: index, Repeat: n})
 		cfg.Progress = func(p load.Progress) { r.progress(&p, head, index*r.opts.runs+n) }
 		cfg.Tap = r.tap(head, n)
 		if pause := r.opts.cooling(index, n); !clock.SleepUntil(r.sigs.Soft, clock.Now()+int64(pause)) {
@@ -207,7 +220,6 @@ func (r *run) level(index int, lv load.Level) (*load.Outcome, error) {
 		}
 		r.enter(command.Loading)
 		out, err := load.Run(r.sigs.Soft, r.sigs.Hard, cfg, lv)
-		err = errors.Join(err, r.workers.levelEnded())
 		r.enter(command.Writing)
 		r.Line.Clear()
 		if err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/redline-bench/redline/internal/engine"
 	"github.com/redline-bench/redline/internal/llm"
 	"github.com/redline-bench/redline/internal/llm/load"
+	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/profile"
 	"github.com/redline-bench/redline/internal/record"
@@ -38,7 +39,8 @@ type crew struct {
 	collect func(r *record.Record, events []record.Event, data []byte)
 	broken  error
 	failed  chan struct{}
-	lost    atomic.Bool // the last worker is lost
+	lost    atomic.Bool  // the last worker is lost
+	late    atomic.Int64 // how long after their end records come
 }
 
 // ahead is how far the clock of a worker is ahead.
@@ -46,6 +48,7 @@ func ahead(i int) int64 { return int64(i+1) * int64(time.Hour) }
 
 func newCrew(t *testing.T, cfg load.Config, lv load.Level, n int) *crew {
 	t.Helper()
+	cfg.Watch = nil // the coordinator looks at the load
 	c := &crew{cfg: cfg, lv: lv, failed: make(chan struct{})}
 	for i := range n {
 		part := cfg
@@ -132,6 +135,7 @@ func (c *crew) Stop() {
 
 // Sync collects what has ended: the engines of the parts do.
 func (c *crew) Sync(fn func()) {
+	time.Sleep(time.Duration(c.late.Load()))
 	for _, p := range c.parts {
 		p.Engine().Sync(func() {})
 	}
@@ -219,7 +223,7 @@ func (p *numbers) Close() error { return nil }
 func TestAFleetReportsAsOneProcess(t *testing.T) {
 	f := func(name string, lv load.Level, turns int, edit func(*load.Options)) {
 		t.Helper()
-		measure := func(workers int) ([]result.Metric, []string, *load.Outcome) {
+		carryOut := func(workers int) ([]result.Metric, []string, *load.Outcome) {
 			s := &server{first: 20 * time.Millisecond, gap: 5 * time.Millisecond, tokens: 6}
 			cfg := config(t, s, -1)
 			cfg.Open = numbered(turns)
@@ -233,9 +237,9 @@ func TestAFleetReportsAsOneProcess(t *testing.T) {
 			slices.Sort(s.bodies)
 			return out.Level.Metrics, s.bodies, out
 		}
-		want, bodies, one := measure(0)
+		want, bodies, one := carryOut(0)
 		for _, workers := range []int{1, 2, 3} {
-			got, sent, out := measure(workers)
+			got, sent, out := carryOut(workers)
 			if d := cmp.Diff(bodies, sent); d != "" {
 				t.Errorf("%s: %d workers send other requests: %s", name, workers, d)
 			}
@@ -264,6 +268,38 @@ func TestAFleetReportsAsOneProcess(t *testing.T) {
 	f("a rate", paced, 1, func(o *load.Options) { o.Requests, o.Arrival = 60, load.Poisson })
 	f("a rate for a time", paced, 1, func(o *load.Options) { o.Duration, o.Arrival = 1985*time.Millisecond, load.Constant })
 	f("users", load.Level{Mode: plan.RequestRate, Rate: 30, Users: 6}, 2, func(o *load.Options) { o.Requests = 36 })
+}
+
+// A look at a measurement in progress counts exactly the requests that have ended, however late the records of the workers come.
+func TestALookAtAFleetIsExact(t *testing.T) {
+	looks := func(workers int) (seen []map[string]string) {
+		s := &server{first: 20 * time.Millisecond, gap: 5 * time.Millisecond, tokens: 6}
+		cfg := config(t, s, -1)
+		cfg.Open = numbered(1)
+		// A request takes 55 ms on its slot: none ends within 10 ms after a look.
+		cfg.First = measure.Look{Settle: 510 * time.Millisecond, At: 1500 * time.Millisecond}
+		cfg.Watch = func(now measure.Sight) (measure.Look, bool) {
+			lv, _ := now.Level(0)
+			seen = append(seen, counts(lv.Metrics))
+			return measure.Look{At: now.Elapsed + 990*time.Millisecond}, len(seen) < 3
+		}
+		lv := load.Level{Mode: plan.Concurrency, Concurrency: 4}
+		if workers == 0 {
+			run(t, cfg, lv)
+			return seen
+		}
+		onFleet(t, cfg, lv, workers, func(c *crew) { c.late.Store(int64(120 * time.Millisecond)) })
+		return seen
+	}
+	want := looks(0)
+	if len(want) != 3 || want[0]["request_count"] == want[1]["request_count"] {
+		t.Fatalf("looks %v", want)
+	}
+	for _, workers := range []int{1, 2, 3} {
+		if d := cmp.Diff(want, looks(workers)); d != "" {
+			t.Errorf("%d workers: %s", workers, d)
+		}
+	}
 }
 
 // counts are the metrics except for the times of day, rounded: sums in another order differ in their last digits.
