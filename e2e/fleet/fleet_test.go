@@ -341,6 +341,29 @@ func TestACutOfThreeSecondsLosesNothing(t *testing.T) {
 	l.complete(t, file, 600, watch.Stop())
 }
 
+// A worker waits for the NATS server that the command starts in its own process. The run of a command that was killed can be taken up from the
+// files of that server.
+func TestAnEmbeddedNATSServer(t *testing.T) {
+	t.Parallel()
+	l := open(t, 0)
+	listen, cache := testkit.Port(t), t.TempDir()
+	w := start(t, "worker", filepath.Join(bin, "redline"), "worker", "--nats", "nats://"+listen, "--name", "w1")
+	w.await(t, "no NATS server answers at nats://"+listen+" yet; waiting for it")
+	redline := func(args ...string) *process {
+		return start(t, "coordinator", "env", append([]string{"XDG_CACHE_HOME=" + cache, filepath.Join(bin, "redline")}, append(args, "--nats", "embedded://"+listen, "--no-history")...)...)
+	}
+	p := redline("profile", "-m", "simple", "-i", "grpc", "-u", l.server.GRPC, "--concurrency-range", "1:2", "--duration", "2s", "--workers", "1", "--run-name", "night", "-v")
+	p.await(t, "Request concurrency: 2")
+	p.kill()
+	file := filepath.Join(t.TempDir(), "r.json")
+	p = redline("attach", "night", "--json", file)
+	p.await(t, "levels that were over when its coordinator ended: 1")
+	p.wait(t)
+	if res := readResult(t, file); len(res.Levels) != 2 || len(res.Levels[1].Workers) != 1 || p.said("1 worker (0 lost)") == "" {
+		t.Errorf("%d levels, %+v", len(res.Levels), res.Fleet)
+	}
+}
+
 // Wrong credentials, and a name that another coordinator has, are one line each.
 func TestRefusalsOfARealNATSServer(t *testing.T) {
 	t.Parallel()

@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/redline-bench/redline/internal/result"
@@ -78,25 +81,55 @@ classes:
 	}
 }
 
-// A worker that is killed in the middle of a scenario is named once, and every class is marked.
-func TestAKilledWorkerOfAScenario(t *testing.T) {
-	t.Parallel()
-	l := open(t, 2)
-	dir := t.TempDir()
-	file, scenario := filepath.Join(dir, "r.json"), filepath.Join(dir, "two.yaml")
-	text := fmt.Sprintf(`
-classes:
-  one: {profile: {model: simple, protocol: grpc, url: %[1]q, concurrency-range: "2", duration: 8s}}
-  two: {profile: {model: simple, protocol: grpc, url: %[1]q, concurrency-range: "2", duration: 8s}}
-`, l.server.GRPC)
-	if err := os.WriteFile(scenario, []byte(text), 0o600); err != nil {
+// twoClasses starts a scenario with two classes on all workers.
+func (l *lab) twoClasses(t *testing.T, duration string, args ...string) *process {
+	t.Helper()
+	scenario := filepath.Join(t.TempDir(), "two.yaml")
+	class := fmt.Sprintf(`{profile: {model: simple, protocol: grpc, url: %q, concurrency-range: "2", duration: %s}}`, l.server.GRPC, duration)
+	if err := os.WriteFile(scenario, []byte("classes:\n  one: "+class+"\n  two: "+class+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p := start(t, "coordinator", filepath.Join(bin, "redline"), "run", scenario, "--workers", "2", "--nats", l.address, "--no-history", "--json", file)
+	all := append([]string{"run", scenario, "--workers", strconv.Itoa(len(l.workers)), "--nats", l.address, "--no-history"}, args...)
+	return start(t, "coordinator", filepath.Join(bin, "redline"), all...)
+}
+
+// The workers stop the load of all classes when the coordinator was killed. A scenario cannot be taken up, and says so; its name can be made
+// free.
+func TestAKilledCoordinatorOfAScenario(t *testing.T) {
+	t.Parallel()
+	l := open(t, 1)
+	p := l.twoClasses(t, "120s", "--run-name", "night")
+	l.loaded(t, 50)
+	p.kill()
+	for _, class := range []string{"one", "two"} {
+		l.workers[0].await(t, "run night, class "+class+": left: no heartbeat from the coordinator for 10s")
+	}
+	if err := l.attach(t, "night").run(99, "run night is of redline run, which cannot be taken up: remove it with 'redline attach night --drop' and start it again"); err != nil {
+		t.Error(err)
+	}
+	if err := l.attach(t, "night", "--drop").run(0, ""); err != nil {
+		t.Error(err)
+	}
+	if err := l.attach(t, "night").run(99, "there is no run night"); err != nil {
+		t.Error(err)
+	}
+}
+
+// A worker that hangs in the middle of a scenario is named once, and every class is marked.
+func TestAHangingWorkerOfAScenario(t *testing.T) {
+	t.Parallel()
+	l := open(t, 2)
+	file := filepath.Join(t.TempDir(), "r.json")
+	p := l.twoClasses(t, "8s", "--json", file)
 	l.loaded(t, 100)
-	l.workers[1].kill()
+	if err := l.workers[1].Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
 	p.await(t, "worker w2 was lost")
 	p.wait(t)
+	if n := strings.Count(p.stderr.String(), "worker w2 was lost"); n != 1 {
+		t.Errorf("the worker is named %d times", n)
+	}
 	res := readResult(t, file)
 	if m := res.Fleet.Members; m[1].Lost == "" || m[0].Lost != "" || res.Verdict.State != result.ClientLimited {
 		t.Errorf("members %+v, verdict %+v", m, res.Verdict)
