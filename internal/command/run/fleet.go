@@ -10,14 +10,19 @@ import (
 	"github.com/redline-bench/redline/internal/command/coordinator"
 	"github.com/redline-bench/redline/internal/fleet"
 	"github.com/redline-bench/redline/internal/option"
+	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/profile"
 	"github.com/redline-bench/redline/internal/result"
 )
 
-// checkFleet names the first option that has no meaning with --workers, or without it.
+// checkFleet names the first option that has no meaning with --workers, or without it. A run without workers has no fleet.
 func (o *options) checkFleet(table *option.Table) error {
-	if err := o.fleet.Check(table.Given); err != nil || o.fleet.Workers == "" {
+	if err := o.fleet.Check(table.Given); err != nil {
 		return err
+	}
+	if o.fleet.Workers == "" {
+		o.fleet = plan.Fleet{}
+		return nil
 	}
 	switch {
 	case !o.segment.Whole():
