@@ -153,8 +153,10 @@ func newCrew(ctx context.Context, bus *Bus, conf Config, claim *claim, loads []W
 // Command is the command of a run that was taken up.
 func (r *Run) Command() string { return r.todo.Command }
 
-// Plan is the plan of a run that was taken up, without secrets. Options are those of a run without a plan.
-func (r *Run) Plan() *plan.Plan  { return r.todo.Plan }
+// Plan is the plan of a run that was taken up, without secrets.
+func (r *Run) Plan() *plan.Plan { return r.todo.Plan }
+
+// Options are those of a run that was taken up and has no plan, without secrets.
 func (r *Run) Options() []string { return r.kept }
 
 // Known are the levels of a run that was taken up that are over.
@@ -171,13 +173,12 @@ func (r *Run) Resume(ctx context.Context, f plan.Fleet, p *plan.Plan, t *Task) e
 func (r *crew) gather(ctx context.Context) error {
 	jobs := make([]Job, len(r.runs))
 	var names []string
-	advice := ""
 	for i, run := range r.runs {
-		var of []string
-		if jobs[i], of, advice = run.job(); of != nil && !r.bus.Secure() {
+		job, of, advice := run.job()
+		if of != nil && !r.bus.Secure() {
 			return fmt.Errorf("%s: a secret is not sent to the workers without TLS: use tls:// in --nats, or %s", strings.Join(slices.Compact(of), ", "), advice)
 		}
-		names = append(names, of...)
+		jobs[i], names = job, append(names, of...)
 	}
 	hellos, err := r.find(ctx)
 	if err != nil {

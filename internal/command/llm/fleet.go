@@ -222,10 +222,11 @@ func (w *workers) broken() error {
 
 // levelEnded keeps a level that is over for a coordinator that takes the run up, and lets go of its records. The level of a search is nil.
 func (w *workers) levelEnded(lv *result.Level, limits []result.Reason) error {
-	if w.run == nil || w.broken() != nil { // the level says why workers cannot go on
+	if works := w.run != nil && w.run.Broken() == nil; !works { // the level says why workers cannot go on
 		return nil
 	}
-	return w.run.Ended(lv, limits)
+	var load profile.Fleet = w.run
+	return load.Ended(lv, limits)
 }
 
 // known are the levels that were over when the run was taken up.

@@ -2,6 +2,7 @@ package llm
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/command/coordinator"
@@ -31,7 +32,7 @@ func (t *Taken) read(p *command.IO) (*options, load.Options, error) {
 	}
 	own := o.outcome
 	o.outcome, o.json = t.Outcome, t.JSON
-	o.outcome.Asserts = append(own.Asserts, t.Outcome.Asserts...)
+	o.outcome.Asserts = slices.Concat(own.Asserts, t.Outcome.Asserts)
 	if o.outcome.Label == "" {
 		o.outcome.Label = own.Label
 	}
