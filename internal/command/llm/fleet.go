@@ -2,7 +2,6 @@ package llm
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -18,25 +17,24 @@ import (
 	"github.com/redline-bench/redline/internal/result"
 )
 
-// checkFleet names the first option that has no meaning with --workers, or without it.
-func (o *options) checkFleet() error {
-	if err := o.fleet.Check(o.table.Given); err != nil || o.fleet.Workers == "" {
-		return err
+// checkWorkers names the first option that has no meaning without --workers.
+func (o *options) checkWorkers() error {
+	return o.Fleet.Check(o.table.Given)
+}
+
+// checkFleet names what has no meaning with --workers.
+func (p *Plan) checkFleet(f *plan.Faults) {
+	if p.Fleet.Workers == "" {
+		return
 	}
-	switch {
-	case !o.segment.Whole():
-		return errors.New("--segment is one part of a load that you divide yourself; leave it out, --workers divides the load")
-	case o.calibrate:
-		return errors.New("--calibrate measures this machine's error, not that of the workers: leave it out, or --workers")
-	case o.outcome.TraceRequests > 0:
-		return errors.New("--trace-requests cannot be used with --workers")
-	}
-	return nil
+	f.When(!p.Segment.Whole(), "--segment is one part of a load that you divide yourself; leave it out, --workers divides the load")
+	f.When(p.Calibrate, "--calibrate measures this machine's error, not that of the workers: leave it out, or --workers")
+	f.When(p.Outcome.TraceRequests > 0, "--trace-requests cannot be used with --workers")
 }
 
 // oneMachine refuses --workers for a command that makes its load on one machine.
-func (o *options) oneMachine(command string) error {
-	if o.fleet.Workers != "" {
+func (p *Plan) oneMachine(command string) error {
+	if p.Fleet.Workers != "" {
 		return fmt.Errorf("--workers is for runs and searches; %s makes its load on one machine", command)
 	}
 	return nil
@@ -66,10 +64,10 @@ func (w *workers) close() {
 
 // connect connects to NATS. It does nothing without --workers.
 func (w *workers) connect(t *traffic) (err error) {
-	if t.opts.fleet.Workers == "" || w.bus != nil {
+	if t.opts.Fleet.Workers == "" || w.bus != nil {
 		return nil
 	}
-	if w.fleet, err = coordinator.Named(t.opts.fleet); err != nil {
+	if w.fleet, err = coordinator.Named(t.opts.Fleet); err != nil {
 		return err
 	}
 	w.bus, err = coordinator.Open(t.sigs.Soft, t.IO, w.fleet.NATS)
@@ -86,10 +84,10 @@ func (w *workers) gather(t *traffic, command string) error {
 		return err
 	}
 	if w.taken {
-		return w.run.Resume(t.sigs.Soft, t.opts.fleet, nil, task)
+		return w.run.Resume(t.sigs.Soft, t.opts.Fleet, nil, task)
 	}
 	w.run, err = fleet.Gather(t.sigs.Soft, w.bus.Bus, coordinator.Config(t.IO, fleet.Config{
-		Fleet: w.fleet, Command: command, Line: t.opts.table.Command("redline " + command), Task: task,
+		Fleet: w.fleet, Command: command, Line: t.table.Command("redline " + command), Task: task,
 	}))
 	return err
 }
@@ -100,13 +98,13 @@ func (r *run) gather() error { return r.workers.gather(&r.traffic, "llm") }
 
 // task is what the workers get: the options without those that only the coordinator needs, and the files that they name.
 func (r *traffic) task() (*fleet.Task, error) {
-	o := r.opts
-	rows := slices.Concat(o.outcome.Rows(), o.outputRows(), o.fleet.Rows())
+	o := options{Plan: *r.opts}
+	rows := slices.Concat(o.Outcome.Rows(), o.outputRows(), o.Fleet.Rows())
 	t := &fleet.Task{Advice: "give the key with --api-key-env NAME, which each worker reads from its own environment"}
-	t.Options, t.Secrets, t.Names = o.table.Withhold(func(row *option.Row) bool {
+	t.Options, t.Secrets, t.Names = r.table.Withhold(func(row *option.Row) bool {
 		return row.Long == "embedded" || slices.ContainsFunc(rows, func(other option.Row) bool { return other.Name() == row.Name() })
 	})
-	t.Kept = o.kept()
+	t.Kept = r.kept()
 	for i, arg := range t.Options {
 		name, value, _ := strings.Cut(arg, "=")
 		path, files, err := r.inputFiles(strings.TrimPrefix(name, "--"), value)
@@ -119,19 +117,20 @@ func (r *traffic) task() (*fleet.Task, error) {
 		t.Options[i] = name + "=" + path
 		t.Inputs, t.Files = append(t.Inputs, t.Options[i]), append(t.Files, files...)
 	}
-	if o.embedded {
-		t.Options = append(t.Options, "--url="+o.urls[0])
+	if o.Embedded {
+		t.Options = append(t.Options, "--url="+r.urls[0])
 	}
-	if o.data.Format != "" && !o.table.Given("custom-dataset-type") { // --input-file payload:FILE, whose path is sent
-		t.Options = append(t.Options, "--custom-dataset-type="+string(o.data.Format))
+	if o.Data.Format != "" && !r.table.Given("custom-dataset-type") { // --input-file payload:FILE, whose path is sent
+		t.Options = append(t.Options, "--custom-dataset-type="+string(o.Data.Format))
 	}
 	return t, nil
 }
 
 // kept are the options that a coordinator needs that takes the run up. Files and pages are named anew, and so is NATS.
-func (o *options) kept() []string {
-	left := slices.Concat(o.outputRows(), o.outcome.Rows(), o.fleet.NATS.Rows(""))
-	public, _, _ := o.table.Withhold(func(row *option.Row) bool {
+func (r *traffic) kept() []string {
+	o := options{Plan: *r.opts}
+	left := slices.Concat(o.outputRows(), o.Outcome.Rows(), o.Fleet.NATS.Rows(""))
+	public, _, _ := r.table.Withhold(func(row *option.Row) bool {
 		return row.Long != "assert" && row.Long != "label" && slices.ContainsFunc(left, func(other option.Row) bool { return other.Name() == row.Name() })
 	})
 	return public
@@ -142,7 +141,7 @@ func (o *options) kept() []string {
 func (r *traffic) inputFiles(option, value string) (path string, files []string, err error) {
 	switch option {
 	case "input-file", "input-data":
-		path = r.opts.data.Path
+		path = r.opts.Data.Path
 	case "tokenizer", "tokenizer-path":
 		if path = value; !exists(path) {
 			path = downloaded(value, r.Getenv)
@@ -150,7 +149,7 @@ func (r *traffic) inputFiles(option, value string) (path string, files []string,
 		files, err = tokenizerFiles(path)
 		return path, files, err
 	case "image-source":
-		path = r.opts.data.Media.ImageDir
+		path = r.opts.Data.Media.ImageDir
 	case "template":
 		if !strings.Contains(value, "{") { // a template without a brace is a file
 			path = value

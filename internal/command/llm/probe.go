@@ -33,34 +33,35 @@ const searchCommand = "find llm"
 
 // NewProber reads the options of `redline llm`. Nothing is sent yet.
 func NewProber(p *command.IO, args []string) (*Prober, error) {
-	o, lo, err := read(args, p.Secrets)
+	t, err := read(args, p.Secrets)
 	if err != nil {
 		return nil, err
 	}
 	for _, name := range chosen {
-		if o.table.Given(name) {
+		if t.table.Given(name) {
 			return nil, fmt.Errorf("remove --%s: the search chooses the loads and how long each one runs", name)
 		}
 	}
 	for _, name := range perLevel {
-		if o.table.Given(name) {
+		if t.table.Given(name) {
 			return nil, fmt.Errorf("remove --%s: the search does not write files for each level", name)
 		}
 	}
-	if o.save != "" {
+	if t.save != "" {
 		return nil, errors.New("remove --save-scenario: a scenario has loads, and the search chooses them")
 	}
-	if o.several() {
+	if t.opts.several() {
 		return nil, errors.New("--isl and --osl take one number: the search chooses the levels")
 	}
-	o.search(&lo)
-	return &Prober{traffic: traffic{IO: p, opts: o, load: lo}}, nil
+	t.IO = p
+	t.search()
+	return &Prober{traffic: t}, nil
 }
 
-// search sets the options as a search has them.
-func (o *options) search(lo *load.Options) {
-	lo.MaxErrors, lo.MaxErrorShare, lo.Until = 0, 0, nil // a rule for error_rate decides about failures
-	o.duration = time.Hour                               // a file of prompts is read again from its start
+// search changes what is asked for to what a search has.
+func (r *traffic) search() {
+	r.load.MaxErrors, r.load.MaxErrorShare, r.load.Until = 0, 0, nil // a rule for error_rate decides about failures
+	r.load.Duration = time.Hour                                      // a file of prompts is read again from its start
 }
 
 // chosen are the options whose values a search chooses; perLevel write files for each level.
@@ -84,7 +85,7 @@ func (p *Prober) Start(io *command.IO, sigs *command.Signals, out *outcome.Outco
 		}
 	}
 	p.timed = false // a search sends at its own times
-	p.plan = p.plan.With(func(pl *plan.Plan) { pl.Fleet.Workers = p.opts.fleet.Workers })
+	p.plan = p.plan.With(func(pl *plan.Plan) { pl.Fleet.Workers = p.opts.Fleet.Workers })
 	return out.Connect(sigs.Soft, sigs.Hard, p.server())
 }
 
@@ -95,22 +96,22 @@ func (p *Prober) Close() {
 }
 
 // Outcome is what becomes of the result; JSON is the file of --json.
-func (p *Prober) Outcome() (o plan.Outcome, json string) { return p.opts.outcome, p.opts.json }
+func (p *Prober) Outcome() (o plan.Outcome, json string) { return p.opts.Outcome, p.opts.JSON }
 
 // Arguments are the options without secrets.
-func (p *Prober) Arguments() []string { return p.opts.table.Arguments() }
+func (p *Prober) Arguments() []string { return p.table.Arguments() }
 
 // Plan is the target. It is known after Start.
 func (p *Prober) Plan() *plan.Plan { return p.plan }
 
 // Server is the address of the server. embedded: each Start starts a server.
 func (p *Prober) Server() (address string, embedded bool) {
-	return strings.Join(p.opts.urls, ","), p.opts.embedded
+	return strings.Join(p.opts.addresses(), ","), p.opts.Embedded
 }
 
 // Pauses tells whether conversations pause between their turns, as far as the options say.
 func (p *Prober) Pauses() bool {
-	return p.opts.thinkTime.Mean > 0 || p.opts.data.Path != "" || p.opts.data.Delay.Mean > 0
+	return p.opts.ThinkTime.Mean > 0 || p.opts.Data.Path != "" || p.opts.Data.Delay.Mean > 0
 }
 
 // Sample has every number that a rule can be about.
@@ -119,7 +120,7 @@ func (p *Prober) Sample() *gate.Sample { return p.opts.sample(p.load.Goodput) }
 // Describe adds what was sent to a result.
 func (p *Prober) Describe(res *result.Result) (workload string) {
 	res.Environment = profile.Environment()
-	res.Plan, res.Model, res.Async, res.GoodputBounds = p.plan, p.model, true, metric.Bounds(p.load.Goodput)
+	res.Plan, res.Model, res.Async, res.GoodputBounds = p.wholePlan(), p.model, true, metric.Bounds(p.load.Goodput)
 	if p.workers.run != nil {
 		res.Fleet = p.workers.run.Result()
 	}
@@ -127,7 +128,7 @@ func (p *Prober) Describe(res *result.Result) (workload string) {
 }
 
 // MaxErrorRate is the share of failed requests above which a level is not valid.
-func (p *Prober) MaxErrorRate() float64 { return p.opts.maxErrorRate }
+func (p *Prober) MaxErrorRate() float64 { return p.opts.ValidErrorRate }
 
 // Advise says in one line what went wrong, where, and what to do.
 func (p *Prober) Advise(err error) string { return p.advised(err).Error() }

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -25,53 +26,54 @@ type Taken struct {
 }
 
 // read reads the options of the run.
-func (t *Taken) read(p *command.IO) (*options, load.Options, error) {
-	o, lo, err := read(t.Args, p.Secrets)
+func (t *Taken) read(p *command.IO) (traffic, error) {
+	out, err := read(t.Args, p.Secrets)
 	if err != nil {
-		return nil, lo, fmt.Errorf("the options of run %s: %w", t.Run.Result().Run, err)
+		return out, fmt.Errorf("the options of run %s: %w", t.Run.Result().Run, err)
 	}
-	own := o.outcome
-	o.outcome, o.json = t.Outcome, t.JSON
-	o.outcome.Asserts = slices.Concat(own.Asserts, t.Outcome.Asserts)
-	if o.outcome.Label == "" {
-		o.outcome.Label = own.Label
-	}
-	return o, lo, nil
+	own := out.opts.Outcome
+	out.opts = out.opts.with(func(p *Plan) {
+		p.Outcome, p.JSON = t.Outcome, t.JSON
+		p.Outcome.Asserts = slices.Concat(own.Asserts, t.Outcome.Asserts)
+		p.Outcome.Label = cmp.Or(t.Outcome.Label, own.Label)
+	})
+	out.save = ""
+	return out, nil
 }
 
 func (t *Taken) workers() workers { return workers{bus: t.Bus, run: t.Run, taken: true, keep: true} }
 
 // TakeUp goes on with a run.
 func TakeUp(p *command.IO, sigs *command.Signals, t *Taken) (int, error) {
-	o, lo, err := t.read(p)
+	traffic, err := t.read(p)
 	if err != nil {
 		w := t.workers()
 		w.close()
 		return 0, err
 	}
-	return start(p, sigs, o, lo, t.Line, t.workers())
+	return start(p, sigs, traffic, t.Line, t.workers())
 }
 
 // Collect reports what a run had measured.
 func Collect(p *command.IO, sigs *command.Signals, t *Taken) (int, error) {
-	r := &run{traffic: traffic{IO: p, sigs: sigs}, workers: t.workers()}
+	r := &run{workers: t.workers()}
 	defer r.close()
-	o, lo, err := t.read(p)
-	if err != nil {
+	var err error
+	if r.traffic, err = t.read(p); err != nil {
 		return 0, err
 	}
-	r.opts, r.load = o, lo
-	r.plan = &plan.Plan{Program: plan.Redline, Target: plan.Target{Kind: plan.OpenAI, URL: o.urls[0], Model: o.model}}
-	if r.outcome, err = outcome.Open(p, o.outcome, "llm", t.Line); err == nil {
-		err = r.outcome.CheckRules(o.sample(lo.Goodput))
+	r.IO, r.sigs = p.ForRun(r.opts.Outcome, plan.Redline, sigs), sigs
+	r.urls = r.opts.addresses()
+	r.plan = &plan.Plan{Program: plan.Redline, Target: plan.Target{Kind: plan.OpenAI, URL: r.urls[0], Model: r.opts.model()}}
+	if r.outcome, err = outcome.Open(p, r.opts.Outcome, "llm", t.Line); err == nil {
+		err = r.outcome.CheckRules(r.opts.sample(r.load.Goodput))
 	}
 	if err == nil {
-		err = r.Files.Writable(o.json)
+		err = r.Files.Writable(r.opts.JSON)
 	}
 	if err != nil {
 		return 0, err
 	}
-	r.IO = p.ForRun(o.outcome, plan.Redline, sigs)
 	r.open()
 	r.outcome.Begin(r.plan)
 	limits, err := r.collect()

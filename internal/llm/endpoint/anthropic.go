@@ -148,12 +148,4 @@ func (a *Answer) anthropicUsage(s *scan) {
 	a.usage(&a.Usage.Completion, output, output >= 0)
 }
 
-func (c *messages) End(a *Answer) error {
-	if err := whole(a, "a message"); err != nil {
-		return err
-	}
-	if a.Streamed && !a.Ended {
-		return formatf("the stream broke off: no message_stop came")
-	}
-	return nil
-}
+func (c *messages) End(a *Answer) error { return ended(a, "a message", "no message_stop came") }

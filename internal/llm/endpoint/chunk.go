@@ -213,11 +213,5 @@ func (a *Answer) detail(s *scan, name string, to *int) {
 
 // endOpenAI checks a response: a stream must have signaled its end.
 func endOpenAI(a *Answer) error {
-	if err := whole(a, "a completion"); err != nil {
-		return err
-	}
-	if a.Streamed && !a.Ended {
-		return formatf("the stream broke off: neither [DONE] nor a finish_reason came")
-	}
-	return nil
+	return ended(a, "a completion", "neither [DONE] nor a finish_reason came")
 }

@@ -123,15 +123,7 @@ func (a *Answer) details(s *scan) {
 	}
 }
 
-func (c *tgi) End(a *Answer) error {
-	if err := whole(a, "a generate endpoint"); err != nil {
-		return err
-	}
-	if a.Streamed && !a.Ended {
-		return formatf("the stream broke off: no generated_text came")
-	}
-	return nil
-}
+func (c *tgi) End(a *Answer) error { return ended(a, "a generate endpoint", "no generated_text came") }
 
 // generate is Triton's generate extension: a text model over HTTP.
 type generate struct{ common }

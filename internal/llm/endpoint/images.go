@@ -82,15 +82,7 @@ func (a *Answer) markImage(v []byte) {
 	}
 }
 
-func (c *images) End(a *Answer) error {
-	if err := whole(a, "an image"); err != nil {
-		return err
-	}
-	if a.Streamed && !a.Ended {
-		return formatf("the stream broke off: its last image is a partial one")
-	}
-	return nil
-}
+func (c *images) End(a *Answer) error { return ended(a, "an image", "its last image is a partial one") }
 
 // imageEdit is OpenAI's /v1/images/edits: a form with the images to change and the prompt. Responses are those of images.
 type imageEdit struct{ images }

@@ -181,12 +181,4 @@ func (a *Answer) part(s *scan, kind llm.ChunkKind) {
 	}
 }
 
-func (c *responses) End(a *Answer) error {
-	if err := whole(a, "a response"); err != nil {
-		return err
-	}
-	if a.Streamed && !a.Ended {
-		return formatf("the stream broke off: no response.completed came")
-	}
-	return nil
-}
+func (c *responses) End(a *Answer) error { return ended(a, "a response", "no response.completed came") }

@@ -87,11 +87,5 @@ func (c *transcription) member(a *Answer, s *scan, key string) {
 }
 
 func (c *transcription) End(a *Answer) error {
-	if err := whole(a, "a transcription"); err != nil {
-		return err
-	}
-	if a.Streamed && !a.Ended {
-		return formatf("the stream broke off: its last event is missing")
-	}
-	return nil
+	return ended(a, "a transcription", "its last event is missing")
 }
