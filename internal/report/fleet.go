@@ -53,9 +53,9 @@ func Workers(w io.Writer, l *result.Level, style Style) {
 	p.to(w)
 }
 
-// Fleet writes how exactly the workers of a run worked together.
+// Fleet writes how exactly the workers of a run worked together. A run whose records were collected later has none.
 func Fleet(w io.Writer, f *result.Fleet) {
-	if f == nil {
+	if f == nil || len(f.Members) == 0 {
 		return
 	}
 	lost := 0

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -39,8 +40,15 @@ type crew struct {
 	collect func(r *record.Record, events []record.Event, data []byte)
 	broken  error
 	failed  chan struct{}
-	lost    atomic.Bool  // the last worker is lost
+	lost    atomic.Bool // the last worker is lost
+	told    []told
 	late    atomic.Int64 // how long after their end records come
+}
+
+// told is what a worker told of a request.
+type told struct {
+	rec  record.Record
+	data []byte
 }
 
 // ahead is how far the clock of a worker is ahead.
@@ -80,6 +88,7 @@ func (c *crew) deliver(r *record.Record, data []byte, i, n int) {
 		}
 	}
 	r.Slot = r.Slot*uint32(n) + uint32(i)
+	c.told = append(c.told, told{*r, data})
 	c.collect(r, nil, data)
 }
 
@@ -268,6 +277,47 @@ func TestAFleetReportsAsOneProcess(t *testing.T) {
 	f("a rate", paced, 1, func(o *load.Options) { o.Requests, o.Arrival = 60, load.Poisson })
 	f("a rate for a time", paced, 1, func(o *load.Options) { o.Duration, o.Arrival = 1985*time.Millisecond, load.Constant })
 	f("users", load.Level{Mode: plan.RequestRate, Rate: 30, Users: 6}, 2, func(o *load.Options) { o.Requests = 36 })
+}
+
+// What workers told before this process began is collected with the numbers that the coordinator would have reported, and with the true times.
+func TestCollectingWhatWorkersTold(t *testing.T) {
+	s := &server{first: 20 * time.Millisecond, gap: 5 * time.Millisecond, tokens: 6}
+	cfg := config(t, s, -1)
+	cfg.Open, cfg.Options.Requests = numbered(1), 40
+	lv := load.Level{Mode: plan.Concurrency, Concurrency: 4}
+	want, c := onFleet(t, cfg, lv, 2, nil)
+	ago := clock.Now() + int64(24*time.Hour) // all times are below 0 then
+	var taps int
+	cfg.Tap = func(rec *record.Record) error {
+		if taps++; rec.Sent >= 0 {
+			t.Errorf("a record was sent at %d", rec.Sent)
+		}
+		return nil
+	}
+	first := int64(math.MaxInt64)
+	got, err := load.Collect(cfg, lv, func(each func(rec *record.Record, data []byte)) error {
+		for _, told := range c.told {
+			rec := told.rec
+			for _, at := range []*int64{&rec.Due, &rec.Sent, &rec.Written, &rec.First, &rec.End} {
+				*at -= ago
+			}
+			first = min(first, rec.Sent)
+			each(&rec, told.data)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(counts(want.Level.Metrics), counts(got.Level.Metrics)); d != "" {
+		t.Error(d)
+	}
+	if w := got.Level.Windows[0]; w.StartUnixNs != clock.Wall(first) || taps != 40 || !got.Level.Unfinished || !got.Interrupted {
+		t.Errorf("window %+v, %d records, unfinished %v", w, taps, got.Level.Unfinished)
+	}
+	if none, err := load.Collect(cfg, lv, func(func(*record.Record, []byte)) error { return nil }); none != nil || err != nil {
+		t.Errorf("without records: %+v, %v", none, err)
+	}
 }
 
 // A look at a measurement in progress counts exactly the requests that have ended, however late the records of the workers come.
