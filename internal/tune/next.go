@@ -97,7 +97,7 @@ func (s *Search) advance() {
 			continue
 		}
 		if !s.affords(stage) {
-			s.reason = "the time of the budget is over"
+			s.reason = budgetOver
 			if stage != Find && s.affords(Find) && s.found() < 1 {
 				if p, ok = s.finalist(); ok {
 					s.reason = ""
@@ -112,7 +112,15 @@ func (s *Search) advance() {
 		return
 	}
 	s.more = false
+	if s.conf.Budget > 0 && s.Best() == nil && slices.ContainsFunc(s.measured, (*Candidate).unknown) {
+		s.reason = budgetOver
+	}
 }
+
+const budgetOver = "the time of the budget is over"
+
+// unknown tells whether the measurement ended before any load was seen to hold or to fail.
+func (c *Candidate) unknown() bool { return c.Failed == "" && c.held() == 0 && math.IsInf(c.High, 1) }
 
 // How the first load of a measurement relates to what is known, and how loads go on from there.
 const (
@@ -137,8 +145,9 @@ func (s *Search) choose(p Point, stage Stage) {
 		}
 	default:
 		s.step.Start, s.step.Growth = own.Score(), findGrowth
-		if f := s.bestFound(); f != nil {
+		if f := s.bestFound(); f != nil { // one load decides whether it is worse
 			s.step.Beat = f.Value * (1 - s.conf.Resolution/2)
+			s.step.Start = s.step.Beat
 		}
 	}
 }

@@ -215,6 +215,15 @@ func TestNoneHolds(t *testing.T) {
 	}
 }
 
+// A budget that ends before any load was decided is the reason why there is no answer: not that no candidate holds.
+func TestTheBudgetEndsTheFirstMeasurement(t *testing.T) {
+	s := New(Config{Knobs: []Knob{knob("instances", 1)}, Present: Point{0}, Budget: time.Second})
+	s.Observe(Measurement{High: math.Inf(1), Took: 2 * time.Second, Probes: 1})
+	if _, more := s.Next(); more || s.Best() != nil || s.Reason() != budgetOver {
+		t.Errorf("more %v, best %v, reason %q", more, s.Best(), s.Reason())
+	}
+}
+
 // A candidate that held a load in a short probe, and did not hold a lower one in a long probe, is estimated by the lower one.
 func TestALongProbeCorrectsAShortOne(t *testing.T) {
 	s := New(Config{Knobs: []Knob{knob("instances", 1)}, Present: Point{0}})
