@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/redline-bench/redline/internal/record"
@@ -71,7 +72,7 @@ func reading(t *testing.T, s *fakeServer, model string) (c *control, kept int) {
 	t.Helper()
 	c, err := newControl(s)
 	if err == nil {
-		err = c.read(t.Context(), model, func() { kept++ })
+		err = c.read(t.Context(), []string{model}, func() { kept++ })
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -133,13 +134,38 @@ func TestRestoreUnloads(t *testing.T) {
 	load := func() { s.loaded["a"] = one } // the server loads the steps with the ensemble
 	c, err := newControl(s)
 	if err == nil {
-		err = c.read(t.Context(), "e", load)
+		err = c.read(t.Context(), []string{"e"}, load)
 	}
 	if err != nil || len(s.loaded) != 3 {
 		t.Fatalf("%v, loaded %v", err, s.loaded)
 	}
 	if _, err := c.restore(t.Context()); err != nil || len(s.loaded) != 1 || s.loaded["b"] != two {
 		t.Errorf("%v, loaded %v", err, s.loaded)
+	}
+}
+
+// Several models are read, changed each by itself, and restored together.
+func TestSeveralModels(t *testing.T) {
+	s := &fakeServer{repository: map[string]string{"a": one, "b": two, "c": three}, loaded: map[string]string{"a": one, "b": two}}
+	c, err := newControl(s)
+	if err == nil {
+		err = c.read(t.Context(), []string{"a", "b", "c"}, func() {})
+	}
+	if err != nil || !c.several() {
+		t.Fatalf("%v, models %v", err, c.models)
+	}
+	k := knob{Knob: tune.Knob{Name: "b.instances", Values: []string{"3", "8"}}, part: ofServer, step: "b", setting: "instances", present: "2"}
+	if err := c.apply(t.Context(), []knob{k}, []string{"8"}); err != nil {
+		t.Fatal(err)
+	}
+	if got := instances(t, c, "a") + instances(t, c, "b") + instances(t, c, "c"); got != "183" {
+		t.Errorf("instances of a, b, c: %s", got)
+	}
+	if _, err := c.restore(t.Context()); err != nil || s.loaded["a"] != one || s.loaded["b"] != two || len(s.loaded) != 2 {
+		t.Errorf("%v, loaded %v", err, s.loaded)
+	}
+	if _, err := c.value("d", "instances"); err == nil || !strings.Contains(err.Error(), "none of the models that are tuned together: a, b, c") {
+		t.Errorf("another model: %v", err)
 	}
 }
 
@@ -165,7 +191,7 @@ func TestPresentOfSteps(t *testing.T) {
 func TestServersThatDoNotChange(t *testing.T) {
 	c, err := newControl(&fakeServer{repository: map[string]string{"m": one}, loaded: map[string]string{"m": one}, refuses: true})
 	if err == nil {
-		err = c.read(t.Context(), "m", func() {})
+		err = c.read(t.Context(), []string{"m"}, func() {})
 	}
 	if !errors.As(err, new(noControlError)) {
 		t.Errorf("no control: %v", err)

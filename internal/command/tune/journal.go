@@ -41,7 +41,7 @@ type journal struct {
 // openJournal opens the journal of searches with the same server, model and own configuration, traffic, objectives and knobs. --resume
 // keeps what it has.
 func (s *session) openJournal() *journal {
-	about := []string{s.what, s.server, strings.Join(s.opts.slo, "\n"), s.opts.apply, s.sent()}
+	about := []string{s.what, s.server, strings.Join(s.objectives(), "\n"), s.opts.apply, s.sent()}
 	for _, k := range s.space.knobs {
 		about = append(about, k.Name)
 	}
@@ -78,7 +78,11 @@ func (s *session) sent() string {
 		_, args = option.Split([]option.Row{{Long: "json", Arg: "FILE"}}, args)
 		return strings.Join(args, "\n")
 	}
-	text, err := json.Marshal([]any{pl.Target, pl.Input, pl.Load})
+	sent := []any{s.opts.weights}
+	for _, pl := range plans(s.base) {
+		sent = append(sent, pl.Target, pl.Input, pl.Load)
+	}
+	text, err := json.Marshal(sent)
 	if err != nil {
 		return strings.Join(s.rest, "\n")
 	}

@@ -13,8 +13,6 @@ import (
 	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/result"
-	"github.com/redline-bench/redline/internal/scrape"
-	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/tune"
 )
 
@@ -32,14 +30,14 @@ const (
 // candidate is the measurement of one candidate in one stage.
 type candidate struct {
 	*session
-	step    tune.Step
-	values  []string
-	traffic search.Traffic
-	stats   service.StatsReader // nil if the server counts nothing
-	batch   float64
-	began   time.Time
-	search  *find.Search
-	loads   map[float64]*sight
+	step     tune.Step
+	values   []string
+	traffic  search.Traffic
+	counters []counter // of the models whose requests the server counts
+	batch    float64
+	began    time.Time
+	search   *find.Search
+	loads    map[float64]*sight
 }
 
 // sight is what was seen of one load.
@@ -105,18 +103,12 @@ func (c *candidate) run(ctx context.Context, e *entry) error {
 	defer t.Close()
 	c.traffic, c.started = t, true
 	c.batch = 1
-	if c.what == ofProfile {
+	if c.what == ofProfile && len(c.together) == 0 {
 		c.batch = float64(max(1, t.Plan().Input.Batch))
 	}
 	c.outcome.Begin(t.Plan())
-	svc, err := open(t.Plan())
-	if err == nil {
-		defer svc.Close()
-		c.stats, _ = svc.(service.StatsReader)
-		if _, err := svc.Describe(ctx); err != nil {
-			c.stats = nil
-		}
-	}
+	c.openCounters(ctx)
+	defer c.closeCounters()
 	if err := c.warmUp(ctx); err != nil {
 		return err
 	}
@@ -204,7 +196,7 @@ func (s *session) latencyLimit() time.Duration {
 func (c *candidate) Run(ctx context.Context, load float64, first measure.Look, watch measure.Watch) error {
 	seen := &sight{}
 	before := c.count(ctx)
-	gpu := c.pollGPU(ctx)
+	gpu := c.pollGPU(ctx, c.gpus)
 	noted := search.Noted(watch, func(lv *result.Level) { seen.level = lv })
 	err := c.send(ctx, result.Level{Mode: plan.RequestRate, Rate: load}, first, func(now measure.Sight) (measure.Look, bool) {
 		c.outcome.Progress(func() *result.Level { lv, _ := now.Level(0); return lv })
@@ -216,61 +208,6 @@ func (c *candidate) Run(ctx context.Context, load float64, first measure.Look, w
 		c.loads[load] = seen
 	}
 	return err
-}
-
-// count reads the server's counters; nil if there are none.
-func (c *candidate) count(ctx context.Context) []service.ModelStats {
-	if c.stats == nil {
-		return nil
-	}
-	list, err := c.stats.Stats(ctx)
-	if err != nil {
-		return nil // a figure is missing then
-	}
-	return list
-}
-
-// since are the mean times at the server since the counters were read. Those of an ensemble are the sums of its steps.
-func (c *candidate) since(ctx context.Context, before []service.ModelStats) *result.TuneServer {
-	after := c.count(ctx)
-	if len(before) == 0 || len(after) != len(before) {
-		return nil
-	}
-	out := &result.TuneServer{}
-	found := false
-	for i := range after {
-		d := after[i].Sub(before[i])
-		if d.Success.Count == 0 || len(after) > 1 && after[i].Name == c.traffic.Plan().Target.Model {
-			continue
-		}
-		found = true
-		mean := func(t service.Tally) float64 { return float64(t.Ns) / float64(max(1, t.Count)) / 1e6 }
-		out.QueueMs += mean(d.Queue)
-		out.ComputeInputMs += mean(d.ComputeInput)
-		out.ComputeInferMs += mean(d.ComputeInfer)
-		out.ComputeOutputMs += mean(d.ComputeOutput)
-	}
-	if !found {
-		return nil
-	}
-	return out
-}
-
-// pollGPU reads the server's metrics while a load runs, if the options ask for that (--collect-metrics).
-func (c *candidate) pollGPU(ctx context.Context) func() *result.GPU {
-	m := c.traffic.Plan().Target.Metrics
-	if !m.Collect {
-		return func() *result.GPU { return nil }
-	}
-	poller := scrape.New(scrape.Config{URL: m.URL, Interval: m.Interval, Keep: scrape.IsGPUMetric})
-	if poller.Start(ctx) != nil {
-		return func() *result.GPU { return nil }
-	}
-	return func() *result.GPU {
-		w := poller.Take()
-		poller.Stop()
-		return scrape.GPU(w)
-	}
 }
 
 // show is told of each look: it ends the search for the capacity when the stage knows enough.
@@ -349,9 +286,7 @@ func (c *candidate) answer(e *entry) {
 func (c *candidate) figures(load float64) result.TuneCandidate {
 	out := result.TuneCandidate{At: load, Batch: int(c.batch)}
 	if c.control != nil {
-		if now, ok := c.control.loaded[c.control.models[0]]; ok {
-			out.Instances, out.MaxBatch = now.Groups(), now.MaxBatch()
-		}
+		out.Instances, out.MaxBatch = c.control.shape()
 	}
 	seen := c.loads[load]
 	if seen == nil {
@@ -361,5 +296,11 @@ func (c *candidate) figures(load float64) result.TuneCandidate {
 	ms := func(p float64) float64 { return float64(lat.At(p)) / 1e6 }
 	out.AvgMs, out.P50Ms, out.P90Ms, out.P95Ms, out.P99Ms = float64(lat.Avg)/1e6, ms(50), ms(90), ms(95), ms(99)
 	out.Achieved, out.Server, out.GPU = seen.level.Client.InferPerSec, seen.server, seen.gpu
+	for i := range seen.level.Parts {
+		p := &seen.level.Parts[i]
+		out.Models = append(out.Models, result.TuneModel{
+			Model: p.Class, Rate: p.Rate, Achieved: p.Client.InferPerSec, AvgMs: float64(p.Client.Latency.Avg) / 1e6, P99Ms: float64(p.Client.Latency.At(99)) / 1e6,
+		})
+	}
 	return out
 }
