@@ -55,7 +55,7 @@ func TestTimedFindsTheBestOnTriton(t *testing.T) {
 			disturbance.Try(t, func() error {
 				before, right := config(t, s.HTTP, l.model), 0
 				for seed := range 10 {
-					res, err := newClient(t).run("-m", l.model, "-u", s.HTTP, "--slo", l.rule, "--vary", l.vary, "--seed", strconv.Itoa(seed), "--confirm", "5s")
+					res, err := newClient(t).run("-m", l.model, "-u", s.HTTP, "--slo", l.rule, "--vary", l.vary, "--seed", strconv.Itoa(seed), "--confirm", "5s", "--resolution", "10")
 					if err == nil && res.Tune.Best != nil && res.Tune.Best.Knobs[l.knob] == l.best {
 						right++
 					}
@@ -114,10 +114,11 @@ func TestTimedAgainstModelAnalyzer(t *testing.T) {
 	}
 }
 
-// beside runs redline tune and both searches of Model Analyzer, and compares them.
+// beside runs redline tune and both searches of Model Analyzer, and compares them. Capacities are searched to 10 %; Model Analyzer doubles
+// the concurrency.
 func beside(t *testing.T, programs string, s *peers.Triton, l law) error {
 	file := filepath.Join(t.TempDir(), "candidates.csv")
-	res, err := newClient(t).run("-m", l.model, "-u", s.HTTP, "--slo", l.rule, "--vary", l.vary, "--confirm", "5s", "--csv", file)
+	res, err := newClient(t).run("-m", l.model, "-u", s.HTTP, "--slo", l.rule, "--vary", l.vary, "--confirm", "5s", "--resolution", "10", "--csv", file)
 	if err != nil {
 		return err
 	}

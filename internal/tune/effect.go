@@ -1,14 +1,12 @@
 package tune
 
-import "math"
-
 // Effect is how much one knob mattered.
 type Effect struct {
 	Name string
 	// Best is the highest estimate of a capacity among the candidates with each value; 0 where none was measured.
 	Best []float64
 	// Ratio is the capacity of the best candidate divided by the lowest capacity among the candidates that differ from it in
-	// this knob alone; at least that, where only an upper limit of the lowest is known. It is 0 where no such candidate was measured.
+	// this knob alone. It is 0 where no such candidate was measured.
 	Ratio float64
 }
 
@@ -22,21 +20,13 @@ func (s *Search) Effects() []Effect {
 			if i := c.Point[k]; i != NotListed {
 				e.Best[i] = max(e.Best[i], c.Score())
 			}
-			if best != nil && differsIn(k, best.Point, c.Point) && c.atMost() > 0 {
-				e.Ratio = max(e.Ratio, best.Score()/c.atMost())
+			if best != nil && differsIn(k, best.Point, c.Point) && c.Score() > 0 {
+				e.Ratio = max(e.Ratio, best.Score()/c.Score())
 			}
 		}
 		out[k] = e
 	}
 	return out
-}
-
-// atMost is the estimate of a capacity, or its upper limit if no load was seen to hold: a ratio to it is then not too high.
-func (c *Candidate) atMost() float64 {
-	if c.Failed == "" && c.held() == 0 && c.earlier == 0 && !math.IsInf(c.High, 1) {
-		return c.High
-	}
-	return c.Score()
 }
 
 // differsIn tells whether two points differ in one knob alone.

@@ -12,7 +12,7 @@ const (
 	// everything is the number of candidates up to which all are screened, if the budget allows.
 	everything = 32
 	// finalists is how many candidates get a whole search.
-	finalists = 3
+	finalists = 4
 	// refined is how many candidates are refined at most.
 	refined = 8
 	// screenShare and climbShare are the shares of the budget that screening the sample, and its neighbors too, may take.
@@ -125,7 +125,7 @@ func (c *Candidate) unknown() bool { return c.Failed == "" && c.held() == 0 && m
 // How the first load of a measurement relates to what is known, and how loads go on from there.
 const (
 	firstGrowth = 2    // nothing is known
-	nearBest    = 0.98 // the first load of a candidate, as a share of the highest capacity that holds
+	nearBest    = 0.98 // the first load of a candidate, as a share of the estimated capacity of the best
 	findGrowth  = 1.2
 )
 
@@ -137,7 +137,8 @@ func (s *Search) choose(p Point, stage Stage) {
 	switch {
 	case best == 0:
 	case own == nil || own.Score() == 0:
-		s.step.Start, s.step.Beat, s.step.Growth = nearBest*best, nearBest*best, 1+screenResolution
+		near := nearBest * s.Best().Score() // one load tells most about which of the two is better
+		s.step.Start, s.step.Beat, s.step.Growth = near, near, 1+screenResolution
 	case stage == Refine:
 		s.step.Start, s.step.Growth = own.Score(), 1+refineResolution
 		if best > own.Low {

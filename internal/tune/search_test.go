@@ -237,6 +237,20 @@ func TestALongProbeCorrectsAShortOne(t *testing.T) {
 	}
 }
 
+// A candidate that is worse costs one load; what it did in overload estimates its capacity.
+func TestTheThroughputInOverloadIsAnEstimate(t *testing.T) {
+	s := New(Config{Knobs: []Knob{knob("instances", 2)}, Present: Point{0}})
+	s.Observe(Measurement{Low: 100, High: 150, Took: time.Second, Probes: 3})
+	step, _ := s.Next()
+	if !step.Enough(0, step.Start) {
+		t.Fatalf("a load that fails at %g is not enough: %+v", step.Start, step)
+	}
+	s.Observe(Measurement{High: step.Start, Reached: 40, Took: time.Second, Probes: 1})
+	if got := s.Candidates()[1].Score(); got != 40 {
+		t.Errorf("estimate %g", got)
+	}
+}
+
 func TestEffects(t *testing.T) {
 	s := newServer(1, func(p Point) float64 {
 		if p[1] == NotListed { // the present value

@@ -106,6 +106,9 @@ func (s Step) resolution() float64 {
 type Measurement struct {
 	// Low is the highest capacity that holds, 0 where none does; High the lowest that fails, infinite where none does.
 	Low, High float64
+	// Reached is the throughput at the lowest load that fails: what the candidate did when it was overloaded. It is 0 where it is not
+	// known.
+	Reached float64
 	// Value is the capacity, of a complete search. It is 0 where the search was given up, or found none.
 	Value float64
 	// Failed says why the candidate could not be measured. It is empty if it was.
@@ -138,6 +141,8 @@ func (c *Candidate) Score() float64 {
 		return 0
 	case c.Low == 0 && c.earlier > 0: // a longer probe failed where a shorter one held
 		return min(c.earlier, c.High)
+	case c.Low == 0 && c.Reached > 0:
+		return min(c.High, c.Reached)
 	case c.Low == 0:
 		return c.High / 2
 	case math.IsInf(c.High, 1):
@@ -200,6 +205,9 @@ func (s *Search) Observe(m Measurement) {
 		if math.IsInf(m.High, 1) && c.High > m.Low {
 			m.High = c.High
 		}
+	}
+	if m.Reached == 0 {
+		m.Reached = c.Reached
 	}
 	c.earlier = max(c.earlier, c.Low)
 	c.Measurement = m

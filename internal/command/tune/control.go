@@ -33,6 +33,10 @@ type control struct {
 	extra []string
 	// touched: the server may have loaded something.
 	touched bool
+	// applied are the configurations of the last candidate: as they were sent, and as the server has them. changes is called when they
+	// change; it may be nil.
+	applied map[string][]modelconfig.Config
+	changes func()
 }
 
 // open connects to the server of a plan for questions and control. Loading a model may take long: there is no request timeout.
@@ -54,12 +58,14 @@ func newControl(svc service.Service) (*control, error) {
 	return &control{
 		svc: svc, loader: loader,
 		own: map[string]modelconfig.Config{}, loaded: map[string]modelconfig.Config{}, repository: map[string]modelconfig.Config{},
+		applied: map[string][]modelconfig.Config{},
 	}, nil
 }
 
 // read asks for the configurations that the server has of some models. keep is called before each change at the server. The error is a
 // noControlError if the server does not load models for clients.
 func (c *control) read(ctx context.Context, models []string, keep func()) error {
+	c.changes = keep
 	c.first = models[0]
 	for _, model := range models {
 		c.reading = model
@@ -256,6 +262,7 @@ func (c *control) apply(ctx context.Context, knobs []knob, values []string) erro
 			continue
 		}
 		delete(c.loaded, m)
+		c.note(m, want[m])
 		if err := c.load(ctx, m, want[m]); err != nil {
 			return fmt.Errorf("it does not load: %w", err)
 		}
@@ -263,6 +270,7 @@ func (c *control) apply(ctx context.Context, knobs []knob, values []string) erro
 		if err != nil {
 			return err
 		}
+		c.note(m, want[m], got)
 		for i := range knobs {
 			k := &knobs[i]
 			if k.part != ofServer || !slices.Contains(c.scope(k.step), m) {
@@ -275,6 +283,20 @@ func (c *control) apply(ctx context.Context, knobs []knob, values []string) erro
 		c.loaded[m] = want[m]
 	}
 	return nil
+}
+
+// note keeps the configuration of a candidate, so that it is known at the end.
+func (c *control) note(model string, list ...modelconfig.Config) {
+	c.applied[model] = list
+	if c.changes != nil {
+		c.changes()
+	}
+}
+
+// isApplied tells whether a configuration is that of the last candidate. The server may have added the preferred batch sizes.
+func (c *control) isApplied(model string, now modelconfig.Config) bool {
+	plain, err := now.With(modelconfig.Preferred, modelconfig.None)
+	return slices.ContainsFunc(c.applied[model], func(a modelconfig.Config) bool { return now.Equal(a) || err == nil && plain.Equal(a) })
 }
 
 // derived tells whether the server may replace a value by one that it derives itself: Triton prefers batches of max_batch_size
@@ -308,8 +330,9 @@ func (c *control) restore(ctx context.Context) (changed []string, err error) {
 }
 
 // restoreModel loads a model from the server's repository. If that is not the configuration that it had, it had been loaded with
-// another one, which is then loaded. changed: the repository has another configuration than before the search, for example because the
-// server was started again with another repository.
+// another one, or the server still has that of the last candidate: Triton does not load a model again whose files have not changed. Then
+// the configuration that it had is loaded. changed: the repository has another configuration than before the search, for example because
+// the server was started again with another repository.
 func (c *control) restoreModel(ctx context.Context, model string) (changed bool, err error) {
 	own := c.own[model]
 	if c.loader.LoadModel(ctx, model, nil) == nil {
@@ -320,7 +343,7 @@ func (c *control) restoreModel(ctx context.Context, model string) (changed bool,
 			return false, err
 		case now.Equal(own):
 			return false, nil
-		case known && !now.Equal(before):
+		case known && !now.Equal(before) && !c.isApplied(model, now):
 			return true, nil
 		}
 	}

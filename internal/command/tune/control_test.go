@@ -17,9 +17,11 @@ import (
 type fakeServer struct {
 	service.Service
 	repository, loaded map[string]string
-	broken             bool // models of the repository do not load
-	refuses            bool // nothing can be loaded
-	deaf               bool // overrides are ignored
+	broken             bool              // models of the repository do not load
+	refuses            bool              // nothing can be loaded
+	deaf               bool              // overrides are ignored
+	sticky             bool              // a model of the repository is not loaded again if its files have not changed, as in Triton
+	files              map[string]string // of the repository when a model was loaded
 }
 
 func (s *fakeServer) ModelConfig(_ context.Context, model string) ([]byte, error) {
@@ -37,8 +39,13 @@ func (s *fakeServer) LoadModel(_ context.Context, model string, config []byte) e
 		return &service.Error{Class: record.Server, Text: "not loaded"}
 	case config != nil && !s.deaf:
 		text = string(config)
+	case config == nil && s.sticky && (s.files[model] == "" || s.files[model] == s.repository[model]) && s.loaded[model] != "":
+		text = s.loaded[model]
 	}
-	s.loaded[model] = text
+	if s.files == nil {
+		s.files = map[string]string{}
+	}
+	s.loaded[model], s.files[model] = text, s.repository[model]
 	return nil
 }
 
@@ -126,6 +133,43 @@ func TestRestore(t *testing.T) {
 	f("killed before the repository was known", one, two, func(_ *fakeServer, c *control) { clear(c.repository) }, "2", false, true)
 	f("the repository is broken", one, one, func(s *fakeServer, _ *control) { s.broken = true }, "1", false, true)
 	f("nothing loads", one, one, func(s *fakeServer, _ *control) { s.refuses = true }, "8", false, false)
+}
+
+// Triton does not load a model again whose files have not changed: also there the model has what it had, after the search and by the note of
+// a search that was killed.
+func TestRestoreOnAServerThatDoesNotLoadAgain(t *testing.T) {
+	f := func(name, had string, edit bool, want string) {
+		t.Run(name, func(t *testing.T) {
+			s := &fakeServer{repository: map[string]string{"m": one}, loaded: map[string]string{"m": had}, sticky: true}
+			c, _ := reading(t, s, "m")
+			if err := c.apply(t.Context(), []knob{knobOf(t, c, "instances", "8")}, []string{"8"}); err != nil {
+				t.Fatal(err)
+			}
+			n := &note{}
+			if err := n.add(c); err != nil {
+				t.Fatal(err)
+			}
+			if edit {
+				s.repository["m"] = three
+			}
+			other, err := newControl(s)
+			if err == nil {
+				err = other.addNoted(n)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			for name, c := range map[string]*control{"by the search": c, "by the note": other} {
+				changed, err := c.restore(t.Context())
+				if err != nil || instances(t, c, "m") != want || len(changed) > 0 != edit {
+					t.Errorf("%s: %v, %s instances, changed %v", name, err, instances(t, c, "m"), changed)
+				}
+			}
+		})
+	}
+	f("own is that of the repository", one, false, "1")
+	f("own is another one", two, false, "2")
+	f("the repository was changed", one, true, "3")
 }
 
 // An ensemble that was not loaded is unloaded at the end with those of its steps that were not loaded.

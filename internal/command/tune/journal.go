@@ -19,7 +19,8 @@ type entry struct {
 	Values  []string             `json:"values"`
 	Stage   string               `json:"stage"`
 	Low     float64              `json:"low"`
-	High    *float64             `json:"high"` // null if no load failed
+	High    *float64             `json:"high"`              // null if no load failed
+	Reached float64              `json:"reached,omitempty"` // throughput at the lowest load that fails; only if none holds
 	Value   float64              `json:"value"`
 	Failed  string               `json:"failed,omitempty"`
 	Probes  int                  `json:"probes"`

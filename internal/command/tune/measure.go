@@ -242,6 +242,27 @@ func (c *candidate) bracket() (low, high float64) {
 	return low, high
 }
 
+// kept is the share of the requests that the server answered in time: below 1 in an overload. Of several models that of the worst counts.
+// It is 0 where it is not known.
+func (s *sight) kept() float64 {
+	if s == nil {
+		return 0
+	}
+	parts := s.level.Parts
+	if len(parts) == 0 {
+		parts = []result.Level{*s.level}
+	}
+	share := 1.0
+	for i := range parts {
+		c := &parts[i].Client
+		if c.DurationNs == 0 || parts[i].Rate == 0 {
+			return 0
+		}
+		share = min(share, float64(c.Requests)/time.Duration(c.DurationNs).Seconds()/parts[i].Rate)
+	}
+	return share
+}
+
 const clientLimit = "the client reached its limit before the server did"
 
 // answer fills an entry with what the search for the capacity has shown.
@@ -273,6 +294,9 @@ func (c *candidate) answer(e *entry) {
 	if !math.IsInf(high, 1) {
 		scaled := high * c.batch
 		e.High = &scaled
+		if low == 0 {
+			e.Reached = scaled * c.loads[high].kept()
+		}
 	}
 	e.Figures = c.figures(at)
 	e.Figures.LimitedBy = limited

@@ -39,7 +39,7 @@ type options struct {
 }
 
 func defaults() *options {
-	return &options{budget: 10 * time.Minute, probe: time.Second, confirm: 20 * time.Second, resolution: 0.03, ready: 2 * time.Minute}
+	return &options{budget: 10 * time.Minute, probe: time.Second, confirm: 20 * time.Second, resolution: 0.05, ready: 2 * time.Minute}
 }
 
 func (o *options) rows() []option.Row {

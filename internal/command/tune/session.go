@@ -284,7 +284,7 @@ func (s *session) merged(e entry) entry {
 
 // measurement is what the search is told. A measurement of an earlier run costs nothing.
 func (e *entry) measurement(known bool) tune.Measurement {
-	m := tune.Measurement{Low: e.Low, High: math.Inf(1), Value: e.Value, Failed: e.Failed, Probes: e.Probes, Known: known}
+	m := tune.Measurement{Low: e.Low, High: math.Inf(1), Reached: e.Reached, Value: e.Value, Failed: e.Failed, Probes: e.Probes, Known: known}
 	if e.High != nil {
 		m.High = *e.High
 	}
