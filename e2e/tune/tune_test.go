@@ -78,7 +78,15 @@ func with(args ...string) []string { return append(args, quick...) }
 // config is the configuration that a server says a model has.
 func config(t *testing.T, address, model string) string {
 	t.Helper()
-	return ask(t, http.MethodGet, "http://"+address+"/v2/models/"+model+"/config", "")
+	var v any
+	if err := json.Unmarshal([]byte(ask(t, http.MethodGet, "http://"+address+"/v2/models/"+model+"/config", "")), &v); err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(v) // Triton's parameters have no order
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 // ask sends a request to a server and returns the body of the response.

@@ -263,13 +263,24 @@ func (s *sight) kept() float64 {
 	return share
 }
 
+// sent is the number of probes that were sent. The one that a search would have sent next when it was stopped is not.
+func sent(probes []find.Probe) int {
+	n := 0
+	for i := range probes {
+		if probes[i].End != find.Stopped || probes[i].Last.Elapsed > 0 {
+			n++
+		}
+	}
+	return n
+}
+
 const clientLimit = "the client reached its limit before the server did"
 
 // answer fills an entry with what the search for the capacity has shown.
 func (c *candidate) answer(e *entry) {
 	a := c.search.Answer()
 	low, high := c.bracket()
-	e.Probes, e.cut = len(a.Probes), a.State == find.OutOfTime
+	e.Probes, e.cut = sent(a.Probes), a.State == find.OutOfTime
 	at, limited := low, ""
 	capacity := &a.Capacities[0]
 	switch capacity.Outcome {
