@@ -1,6 +1,7 @@
 package tune_test
 
 import (
+	"bytes"
 	"encoding/csv"
 	"fmt"
 	"os"
@@ -180,7 +181,10 @@ func analyze(t *testing.T, programs string, s *peers.Triton, l law, mode string)
 	cmd := exec.CommandContext(t.Context(), filepath.Join(programs, "model-analyzer"), "profile", "-f", "config.yaml")
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "PATH="+bin+":"+programs+":"+os.Getenv("PATH"), "PYTHONDONTWRITEBYTECODE=1", "COLUMNS=200")
-	if out, err := cmd.CombinedOutput(); err != nil {
+	if out, err := cmd.CombinedOutput(); err != nil && mode == "quick" && bytes.Contains(out, []byte("OverflowError")) {
+		t.Log("Model Analyzer's quick search crashed: the number of a dimension overflowed; it has no answer")
+		return nil, nil
+	} else if err != nil {
 		t.Fatalf("model-analyzer: %v\n%s", err, out)
 	}
 	file, err := os.Open(filepath.Join(dir, "results", "metrics-model-inference.csv"))
