@@ -69,7 +69,7 @@ server has its own configuration again at the end. Options that are not listed h
   redline tune -m resnet50 --slo 'p99<50ms' --vary instances=1..4 --vary max_batch=1,2,4..64 --vary queue_delay=0,1ms
   redline tune -m resnet50 -u gpu:8000 --slo 'p99<50ms' --vary batch=1,2,4..32 --vary shared-memory=none,system
       vary what the client chooses
-  redline tune -m detect -m classify --weights 1,3 --slo 'p99<50ms' --vary detect.instances=1..4 --vary classify.instances=1..4
+  redline tune -m detect -m classify --weights 1,3 --slo 'p99<50ms' --vary detect.instances=1..4
       two models of one server together: three of four requests go to classify
   redline tune llm -m llama --streaming --slo 'ttft.p99<500ms' --apply 'restart.sh {max_seqs}' --vary max_seqs=64..512
       restart a server of language models with each candidate
