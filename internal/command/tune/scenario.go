@@ -10,6 +10,7 @@ import (
 
 	"github.com/redline-bench/redline/internal/command/profile"
 	"github.com/redline-bench/redline/internal/gate"
+	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/scenario"
 )
@@ -33,6 +34,9 @@ func (e faultsError) Error() string {
 
 // ofScenario is the search with the classes of a scenario file, which get the load together.
 func (s *session) ofScenario() ([]*session, error) {
+	if slices.Contains(s.rest, "--help") || slices.Contains(s.rest, "-h") {
+		return nil, option.ErrHelp
+	}
 	content, err := os.ReadFile(s.file)
 	if err != nil {
 		return nil, err
