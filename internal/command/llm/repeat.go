@@ -23,7 +23,7 @@ func Repeat(p *command.IO, own json.RawMessage, args, line []string) (int, error
 		return 0, command.Usage(err)
 	}
 	t.table = whole.table
-	return start(p, sigs, t)
+	return start(p, sigs, t, t.table.Command("redline llm"), workers{})
 }
 
 // readAgain reads options that change the plan of a result.

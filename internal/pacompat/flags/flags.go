@@ -95,10 +95,8 @@ func (r *raw) settleFleet() error {
 	if r.plan.Fleet.Workers != "" {
 		return nil
 	}
-	for _, row := range r.plan.Fleet.Rows() {
-		if r.table.Given(row.Long) {
-			return line("--%s is for --workers, which says how many workers make the load", row.Long)
-		}
+	if err := r.plan.Fleet.Check(r.table.Given); err != nil {
+		return line("%v", err)
 	}
 	r.plan.Fleet = plan.Fleet{}
 	return nil
