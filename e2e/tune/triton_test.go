@@ -1,6 +1,7 @@
 package tune_test
 
 import (
+	"bytes"
 	"encoding/csv"
 	"fmt"
 	"os"
@@ -47,67 +48,114 @@ func startTriton(t *testing.T) *peers.Triton {
 }
 
 // On a real Triton the true best is found in at least 9 of 10 seeds, and the server has its own configuration after each search.
-func TestFindsTheBestOnTriton(t *testing.T) {
+func TestTimedFindsTheBestOnTriton(t *testing.T) {
 	outcome.HeavyOnly(t, "redline tune with ten seeds on a real Triton, half an hour")
-	s := startTriton(t)
 	for _, l := range laws {
-		disturbance.Try(t, func() error {
-			before, right := config(t, s.HTTP, l.model), 0
-			for seed := range 10 {
-				res, err := newClient(t).run("-m", l.model, "-u", s.HTTP, "--slo", l.rule, "--vary", l.vary, "--seed", strconv.Itoa(seed), "--confirm", "5s")
-				if err == nil && res.Tune.Best != nil && res.Tune.Best.Knobs[l.knob] == l.best {
-					right++
+		t.Run(l.model, func(t *testing.T) {
+			s := startTriton(t)
+			disturbance.Try(t, func() error {
+				before, right := config(t, s.HTTP, l.model), 0
+				for seed := range 10 {
+					res, err := newClient(t).run("-m", l.model, "-u", s.HTTP, "--slo", l.rule, "--vary", l.vary, "--seed", strconv.Itoa(seed), "--confirm", "5s", "--resolution", "10")
+					if err == nil && res.Tune.Best != nil && res.Tune.Best.Knobs[l.knob] == l.best {
+						right++
+					}
+					if now := config(t, s.HTTP, l.model); now != before {
+						t.Errorf("the server has\n%s\nand had\n%s", now, before)
+					}
+					if wrong := seed + 1 - right; wrong > 1 {
+						return fmt.Errorf("the best was not found with %d of %d seeds", wrong, seed+1)
+					}
 				}
-				if now := config(t, s.HTTP, l.model); now != before {
-					t.Errorf("the server has\n%s\nand had\n%s", now, before)
-				}
-			}
-			if right < 9 {
-				return fmt.Errorf("%s: the best was found with %d of 10 seeds", l.model, right)
-			}
-			return nil
+				t.Logf("the best was found with %d of 10 seeds", right)
+				return nil
+			})
 		})
 	}
 }
 
+// The config.pbtxt of the best candidate is complete: a real Triton loads the model with it, and has the best candidate then.
+func TestBestConfigLoadsOnTriton(t *testing.T) {
+	outcome.HeavyOnly(t, "redline tune on a real Triton, a minute")
+	s := startTriton(t)
+	file := filepath.Join(t.TempDir(), "config.pbtxt")
+	res, err := newClient(t).run("-m", "law_batches", "-u", s.HTTP, "--slo", "avg<160ms", "--vary", "max_batch=4,8", "--vary", "instances=1,2", "--confirm", "5s", "--best-config", file)
+	if res == nil || res.Tune.Best == nil { // on a busy machine the best may not be confirmed
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(s.Dir, "models", "law_batches", "config.pbtxt"), text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	load(t, s.HTTP, "law_batches", "")
+	got := config(t, s.HTTP, "law_batches")
+	for knob, field := range map[string]string{"max_batch": "max_batch_size", "instances": "count"} {
+		if want := fmt.Sprintf("%q:%v", field, res.Tune.Best.Knobs[knob]); !strings.Contains(got, want) {
+			t.Errorf("the server has no %s:\n%s\nconfig.pbtxt:\n%s", want, got, text)
+		}
+	}
+}
+
 // Model Analyzer beside it: its brute search needs at least twice as many measurements, and the answer of its quick search is not
-// better.
-func TestAgainstModelAnalyzer(t *testing.T) {
+// better. The columns of the tables have the same names.
+func TestTimedAgainstModelAnalyzer(t *testing.T) {
 	outcome.HeavyOnly(t, "Model Analyzer's brute and quick search beside redline tune, about twenty minutes")
 	dir, err := peers.InstallList(t.Context(), peers.ModelAnalyzer)
 	if err != nil {
 		outcome.NotTested(t, "redline tune beside Model Analyzer", err, "python3 with venv")
 	}
-	s := startTriton(t)
 	for _, l := range laws {
 		t.Run(l.model, func(t *testing.T) {
-			res, err := newClient(t).run("-m", l.model, "-u", s.HTTP, "--slo", l.rule, "--vary", l.vary, "--confirm", "5s")
-			if err != nil {
-				t.Fatal(err)
-			}
-			brute := analyze(t, filepath.Join(dir, "bin"), s, l, "brute")
-			t.Logf("redline tune: %d measurements; Model Analyzer's brute search: %d", res.Tune.Probes, len(brute))
-			if 2*res.Tune.Probes > len(brute) {
-				t.Errorf("%d measurements, more than half of %d", res.Tune.Probes, len(brute))
-			}
-			best := 0.0
-			for _, m := range analyze(t, filepath.Join(dir, "bin"), s, l, "quick") {
-				if m.latency <= float64(l.limit) {
-					best = max(best, m.throughput)
-				}
-			}
-			if found := res.Tune.Best.Inferences; found < 0.95*best {
-				t.Errorf("redline tune found %.1f inferences/s, Model Analyzer's quick search %.1f", found, best)
-			}
+			s := startTriton(t)
+			disturbance.Try(t, func() error { return beside(t, filepath.Join(dir, "bin"), s, l) })
 		})
 	}
+}
+
+// beside runs redline tune and both searches of Model Analyzer, and compares them. Capacities are searched to 10 %; Model Analyzer doubles
+// the concurrency.
+func beside(t *testing.T, programs string, s *peers.Triton, l law) error {
+	file := filepath.Join(t.TempDir(), "candidates.csv")
+	res, err := newClient(t).run("-m", l.model, "-u", s.HTTP, "--slo", l.rule, "--vary", l.vary, "--confirm", "5s", "--resolution", "10", "--csv", file)
+	if err != nil {
+		return err
+	}
+	brute, columns := analyze(t, programs, s, l, "brute")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours, _, _ := strings.Cut(string(text), "\n")
+	if ours = strings.Replace(ours, "Request Rate", "Concurrency", 1); !strings.HasPrefix(ours, strings.Join(columns, ",")+",") {
+		t.Errorf("the columns of --csv are %s\nand those of Model Analyzer %v", ours, columns)
+	}
+	best := 0.0
+	quick, _ := analyze(t, programs, s, l, "quick")
+	for _, m := range quick {
+		if m.latency <= float64(l.limit) {
+			best = max(best, m.throughput)
+		}
+	}
+	found := res.Tune.Best.Inferences
+	t.Logf("redline tune: %.1f inferences/s with %d measurements; Model Analyzer's brute search has %d, its quick search %.1f inferences/s with %d", found, res.Tune.Probes, len(brute), best, len(quick))
+	switch {
+	case 2*res.Tune.Probes > len(brute):
+		return fmt.Errorf("%d measurements, more than half of %d", res.Tune.Probes, len(brute))
+	case res.Tune.Best.Knobs[l.knob] != l.best && found < 0.95*best: // by the law, no configuration is better than the best
+		return fmt.Errorf("redline tune found %v with %.1f inferences/s, Model Analyzer's quick search %.1f", res.Tune.Best.Knobs, found, best)
+	}
+	return nil
 }
 
 // measurement is one row of Model Analyzer's table.
 type measurement struct{ throughput, latency float64 }
 
-// analyze runs a search of Model Analyzer, with Redline as its perf_analyzer, on a server that runs.
-func analyze(t *testing.T, programs string, s *peers.Triton, l law, mode string) []measurement {
+// analyze runs a search of Model Analyzer, with Redline as its perf_analyzer, on a server that runs. It returns the measurements and the
+// names of the columns of its table.
+func analyze(t *testing.T, programs string, s *peers.Triton, l law, mode string) (list []measurement, columns []string) {
 	t.Helper()
 	dir := t.TempDir()
 	settings := map[string]string{
@@ -116,10 +164,12 @@ func analyze(t *testing.T, programs string, s *peers.Triton, l law, mode string)
 		"triton_launch_mode": "remote", "triton_http_endpoint": s.HTTP, "triton_grpc_endpoint": s.GRPC, "client_protocol": "http",
 		"triton_metrics_url": "http://" + s.Metrics + "/metrics", "model_repository": filepath.Join(s.Dir, "models"),
 		"checkpoint_directory": filepath.Join(dir, "checkpoints"), "output_model_repository_path": filepath.Join(dir, "variants"), "export_path": dir,
-		"inference_output_fields": "[model_name, batch_size, concurrency, model_config_path, perf_throughput, perf_latency_avg]",
-		"constraints":             fmt.Sprintf("{perf_latency_avg: {max: %d}}", l.limit),
-		"perf_analyzer_flags":     "{measurement-request-count: 50, stability-percentage: 50}",
-		"profile_models":          "{" + l.model + ": {cpu_only: true}}",
+		"inference_output_fields": "[model_name, batch_size, concurrency, model_config_path, instance_group, max_batch_size, satisfies_constraints, " +
+			"perf_throughput, perf_latency_avg, perf_latency_p90, perf_latency_p95, perf_latency_p99, perf_server_queue, perf_server_compute_input, " +
+			"perf_server_compute_infer, perf_server_compute_output]",
+		"constraints":         fmt.Sprintf("{perf_latency_avg: {max: %d}}", l.limit),
+		"perf_analyzer_flags": "{measurement-request-count: 50, stability-percentage: 50}",
+		"profile_models":      "{" + l.model + ": {cpu_only: true}}",
 	}
 	var text strings.Builder
 	for name, value := range settings {
@@ -131,7 +181,10 @@ func analyze(t *testing.T, programs string, s *peers.Triton, l law, mode string)
 	cmd := exec.CommandContext(t.Context(), filepath.Join(programs, "model-analyzer"), "profile", "-f", "config.yaml")
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "PATH="+bin+":"+programs+":"+os.Getenv("PATH"), "PYTHONDONTWRITEBYTECODE=1", "COLUMNS=200")
-	if out, err := cmd.CombinedOutput(); err != nil {
+	if out, err := cmd.CombinedOutput(); err != nil && mode == "quick" && bytes.Contains(out, []byte("OverflowError")) {
+		t.Log("Model Analyzer's quick search crashed: the number of a dimension overflowed; it has no answer")
+		return nil, nil
+	} else if err != nil {
 		t.Fatalf("model-analyzer: %v\n%s", err, out)
 	}
 	file, err := os.Open(filepath.Join(dir, "results", "metrics-model-inference.csv"))
@@ -143,7 +196,6 @@ func analyze(t *testing.T, programs string, s *peers.Triton, l law, mode string)
 	if err != nil || len(rows) < 2 {
 		t.Fatalf("%v, %d rows", err, len(rows))
 	}
-	var list []measurement
 	for _, row := range rows[1:] {
 		var m measurement
 		for i, head := range rows[0] {
@@ -157,5 +209,5 @@ func analyze(t *testing.T, programs string, s *peers.Triton, l law, mode string)
 		}
 		list = append(list, m)
 	}
-	return list
+	return list, rows[0]
 }

@@ -7,16 +7,20 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/redline-bench/redline/e2e/binary"
+	"github.com/redline-bench/redline/e2e/peers"
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/testkit"
 	"github.com/redline-bench/redline/internal/testkit/disturbance"
@@ -74,7 +78,15 @@ func with(args ...string) []string { return append(args, quick...) }
 // config is the configuration that a server says a model has.
 func config(t *testing.T, address, model string) string {
 	t.Helper()
-	return ask(t, http.MethodGet, "http://"+address+"/v2/models/"+model+"/config", "")
+	var v any
+	if err := json.Unmarshal([]byte(ask(t, http.MethodGet, "http://"+address+"/v2/models/"+model+"/config", "")), &v); err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(v) // Triton's parameters have no order
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 // ask sends a request to a server and returns the body of the response.
@@ -145,6 +157,39 @@ func TestTimedFindsTheBest(t *testing.T) {
 	f("law_crowded", "avg<60ms", "instances=1..3", "instances", 2)
 	// Arrivals in bursts fill the large batches, which are slower.
 	f("law_batches", "avg<80ms", "max_batch=2,8,32", "max_batch", 8, "--request-distribution", "poisson")
+}
+
+// Models that get the load together have one best configuration. Alone, each instance of law_instances takes 50 requests/s, and
+// law_crowded takes 100 with two instances and fewer with three. With 3 of 5 requests for law_instances, its three instances take 250
+// requests/s of all, and so do two instances of law_crowded.
+func TestTimedModelsTogether(t *testing.T) {
+	s := start(t, "--load-model", "law_instances", "--load-model", "law_crowded")
+	before := config(t, s.HTTP, "law_instances") + config(t, s.HTTP, "law_crowded")
+	disturbance.Try(t, func() error {
+		dir := t.TempDir()
+		res, err := newClient(t).run(with("-m", "law_instances", "-m", "law_crowded", "--weights", "3,2", "-u", s.HTTP, "--slo", "avg<60ms",
+			"--vary", "law_instances.instances=1,3", "--vary", "law_crowded.instances=2,3", "--best-config", dir)...)
+		if err != nil {
+			return err
+		}
+		best := res.Tune.Best
+		if best == nil || best.Knobs["law_instances.instances"] != 3.0 || best.Knobs["law_crowded.instances"] != 2.0 || len(best.Models) != 2 {
+			return fmt.Errorf("the best is %+v", best)
+		}
+		if share := best.Models[0].Rate / best.At; share < 0.59 || share > 0.61 {
+			return fmt.Errorf("law_instances got %.3f of the requests", share)
+		}
+		for model, want := range map[string]string{"law_instances": "count: 3", "law_crowded": "count: 2"} {
+			text, err := os.ReadFile(filepath.Join(dir, model, "config.pbtxt"))
+			if err != nil || !strings.Contains(string(text), want) {
+				t.Errorf("config.pbtxt of %s: %v\n%s", model, err, text)
+			}
+		}
+		return nil
+	})
+	if now := config(t, s.HTTP, "law_instances") + config(t, s.HTTP, "law_crowded"); now != before {
+		t.Errorf("the server has\n%s\nand had\n%s", now, before)
+	}
 }
 
 // change starts a search and returns when the server has another number of instances than 1. No load holds the objective, so that the
@@ -352,5 +397,106 @@ func TestAServerThatDies(t *testing.T) {
 	}
 	if !strings.Contains(out.String(), "the next 'redline tune' with -u "+s.HTTP+" restores it") {
 		t.Errorf("the output:\n%s", out)
+	}
+}
+
+// serveAt starts a reference server on a port, and returns when it has its model.
+func serveAt(t *testing.T, port int) (address string, stop func()) {
+	t.Helper()
+	address = fmt.Sprintf("127.0.0.1:%d", port)
+	cmd := exec.Command(filepath.Join(bin, "redline"), "serve", "--http-port", strconv.Itoa(port), "--grpc-port", "0", "--metrics-port", "0",
+		"--model-control-mode", "explicit", "--load-model", "law_instances")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	stop = sync.OnceFunc(func() {
+		_ = cmd.Process.Kill() // at once, as in a crash
+		_ = cmd.Wait()
+	})
+	t.Cleanup(stop)
+	eventually(t, "server", func() bool {
+		resp, err := http.Get("http://" + address + "/v2/models/law_instances/ready")
+		if err != nil {
+			return false
+		}
+		resp.Body.Close()
+		return resp.StatusCode == http.StatusOK
+	})
+	return address, stop
+}
+
+// A server that dies during the search and comes back gets further candidates. At the end it has its own configuration.
+func TestAServerThatComesBack(t *testing.T) {
+	t.Parallel()
+	ports, err := peers.FreePorts(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	address, stop := serveAt(t, ports[0])
+	c := newClient(t)
+	own := config(t, address, "law_instances")
+	cmd, out := c.change(&binary.Server{HTTP: address}, "law_instances")
+	stop()
+	serveAt(t, ports[0])
+	eventually(t, "candidate at the server that came back", func() bool { return config(t, address, "law_instances") != own })
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); code != 130 || len(c.notes()) > 0 {
+		t.Errorf("exit code %d, notes %v\n%s", code, c.notes(), out)
+	}
+	if now := config(t, address, "law_instances"); now != own {
+		t.Errorf("the server has\n%s\nand had\n%s", now, own)
+	}
+}
+
+// The knobs of the client: every combination is sent, and the server's models are left alone.
+func TestKnobsOfTheClient(t *testing.T) {
+	t.Parallel()
+	s := binary.Served(t, bin) // without model control
+	_, port, err := net.SplitHostPort(s.GRPC)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, _ := newClient(t).run("-m", "custom_identity_fp32", "-u", s.HTTP, "--slo", "p50<1us", "--probe", "20ms", "--confirm", "100ms", "--shape", "INPUT0:2",
+		"--vary", "protocol=http,grpc:"+port, "--vary", "shared-memory=none,system", "--vary", "shape=INPUT0:2,INPUT0:4", "--vary", "batch=1,2")
+	if res == nil || len(res.Tune.Candidates) != 16 {
+		t.Fatalf("candidates %+v", res)
+	}
+	for _, c := range res.Tune.Candidates {
+		if !strings.Contains(c.Failed, "does not hold") {
+			t.Errorf("%v: %s", c.Knobs, c.Failed)
+		}
+	}
+}
+
+// A command of the user starts the server with each candidate; the search waits until it answers.
+func TestApplyStartsTheServer(t *testing.T) {
+	t.Parallel()
+	ports, err := peers.FreePorts(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	stop := fmt.Sprintf("cd %s; if test -e pid; then kill $(cat pid); rm pid; fi", dir)
+	apply := fmt.Sprintf("%s; echo {seqs} >> applied; %s serve --openai-port %d --http-port 0 --grpc-port 0 --metrics-port 0 --ttft 1ms --itl 0s >log 2>&1 & echo $! > %s/pid",
+		stop, filepath.Join(bin, "redline"), ports[0], dir)
+	res, _ := newClient(t).run("llm", "-m", "mock-llm", "-u", fmt.Sprintf("127.0.0.1:%d", ports[0]), "--output-tokens-mean", "2", "--slo", "p50<1us",
+		"--vary", "seqs=1,2", "--apply", apply, "--restore", stop, "--probe", "20ms", "--confirm", "100ms")
+	if res == nil || len(res.Tune.Candidates) != 2 {
+		t.Fatalf("result %+v", res)
+	}
+	for _, c := range res.Tune.Candidates {
+		if !strings.Contains(c.Failed, "does not hold") { // it was measured
+			t.Errorf("%v: %s", c.Knobs, c.Failed)
+		}
+	}
+	applied, err := os.ReadFile(filepath.Join(dir, "applied"))
+	if err != nil || len(strings.Fields(string(applied))) != 2 {
+		t.Errorf("applied %q, %v", applied, err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "pid")); err == nil {
+		t.Error("--restore did not run")
 	}
 }

@@ -18,6 +18,7 @@ func Readings(lv *result.Level, objectives []gate.Rule) []Reading {
 }
 
 func read(lv *result.Level, rule *gate.Rule) Reading {
+	lv = lv.Part(rule.Class)
 	got, _, err := rule.Check(lv)
 	if lv.Client.Requests == 0 && rule.Name != "error_rate" && rule.Name != "failed" { // a value of no request is 0, which would hold
 		return Reading{Missing: true}

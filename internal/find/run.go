@@ -160,7 +160,7 @@ const (
 func (s *Search) mostFail(lv *result.Level, tier int) bool {
 	for _, i := range s.tiers[tier] {
 		rule := &s.objectives[i]
-		if rule.Op[0] == '<' && wholeLatency(rule.Name) && float64(lv.Client.Sent.At(50))/1e6 > rule.Limit() {
+		if rule.Op[0] == '<' && wholeLatency(rule.Name) && float64(lv.Part(rule.Class).Client.Sent.At(50))/1e6 > rule.Limit() {
 			return true
 		}
 	}

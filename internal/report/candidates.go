@@ -13,14 +13,14 @@ import (
 )
 
 // Candidates writes a table of all candidates of a search for a configuration, with the column names of Model Analyzer's
-// metrics-model-inference.csv and its figures for GPUs.
+// metrics-model-inference.csv and, for GPUs, those of its metrics-model-gpu.csv.
 func Candidates(w io.Writer, t *result.Tune) error {
 	out := csv.NewWriter(w)
 	_ = out.Write([]string{ // Flush reports its errors
 		"Model", "Batch", "Request Rate", "Model Config Path", "Instance Group", "Max Batch Size", "Satisfies Constraints",
 		"Throughput (infer/sec)", "Avg Latency (ms)", "p90 Latency (ms)", "p95 Latency (ms)", "p99 Latency (ms)", "Server Queue time (ms)",
 		"Server Compute Input time (ms)", "Server Compute Infer time (ms)", "Server Compute Output time (ms)",
-		"Max GPU Memory Usage (MB)", "Average GPU Utilization (%)", "Average GPU Power Usage (W)",
+		"GPU Memory Usage (MB)", "GPU Utilization (%)", "GPU Power Usage (W)",
 	})
 	for i := range t.Candidates {
 		_ = out.Write(candidateRow(t.Model, &t.Candidates[i]))

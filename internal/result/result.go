@@ -167,6 +167,19 @@ type Level struct {
 	Batches []Batch `json:"batches,omitempty"`
 	// Workers are what the workers of a fleet did in the merged windows, in the order of their numbers.
 	Workers []Worker `json:"workers,omitempty"`
+	// Parts are the figures of each model if several got the load together (redline tune --weights). The counts and rates of the
+	// level are then sums, and its latencies are those of the slowest model, by p99.
+	Parts []Level `json:"parts,omitempty"`
+}
+
+// Part is the part of the level with the name of a class; the level itself if it has no such part.
+func (lv *Level) Part(class string) *Level {
+	for i := range lv.Parts {
+		if lv.Parts[i].Class == class {
+			return &lv.Parts[i]
+		}
+	}
+	return lv
 }
 
 // Window is one measurement window. Error is set if it could not be measured.

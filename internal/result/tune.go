@@ -2,6 +2,7 @@ package result
 
 // Tune is a search for the best configuration of a model. Result.Find is then the search for the capacity of the best one.
 type Tune struct {
+	// Model is the name of the model; of several that were tuned together, all names with commas between them.
 	Model      string   `json:"model"`
 	Objectives []string `json:"objectives"`
 	// State is complete, interrupted, out of time or failed; Reason says why not everything was measured.
@@ -72,6 +73,18 @@ type TuneCandidate struct {
 	// Instances and MaxBatch are those of the model's configuration; empty if it is not known.
 	Instances string `json:"instance_group,omitempty"`
 	MaxBatch  int    `json:"max_batch_size,omitempty"`
+	// Models are the figures of each model at the load At if several were tuned together. The latencies above are then those of
+	// the slowest model.
+	Models []TuneModel `json:"models,omitempty"`
+}
+
+// TuneModel is what one of several models did that got the load together.
+type TuneModel struct {
+	Model    string  `json:"model"`
+	Rate     float64 `json:"rate"`       // requests/s that were sent
+	Achieved float64 `json:"throughput"` // inferences/s
+	AvgMs    float64 `json:"avg_ms"`
+	P99Ms    float64 `json:"p99_ms"`
 }
 
 // TuneServer are mean times at the server in milliseconds.

@@ -49,7 +49,12 @@ type Class struct {
 	index  int
 	seed   uint64
 	draw   string // arrivals
+	// searched: a search chooses the rate of all classes together.
+	searched bool
 }
+
+// Weight is the share of the class in a load whose rate a search chooses, in proportion to the others; 1 if the file has none.
+func (c *Class) Weight() float64 { return cmp.Or(c.weight, 1) }
 
 // load is what a file says of rates.
 type load struct {
@@ -76,6 +81,8 @@ type Command struct {
 type Grammar struct {
 	Commands []Command
 	Run      []option.Row // options of `redline run`
+	// Searched: a search chooses the rate of all classes together. Rates of the scenario are not used, and weights need none.
+	Searched bool
 }
 
 // Option is one option of a file.
@@ -142,6 +149,8 @@ func (c *Class) Arguments() []string {
 	}
 	if len(c.Stages) > 0 {
 		add(c.Command.Stages, pace.FormatStages(c.Stages))
+	}
+	if len(c.Stages) > 0 || c.searched {
 		add(c.Command.Arrivals, c.draw)
 	}
 	if seed := c.seed + uint64(c.index); seed > 0 { // classes have arrivals of their own

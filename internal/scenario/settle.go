@@ -24,7 +24,7 @@ func (r *reader) settle(root *yaml.Node, s *Scenario) {
 		c.seed, c.draw = s.seed, s.arrivals
 		r.settleClass(s, c, shared, sum)
 	}
-	if s.load.set() && sum == 0 {
+	if s.load.set() && sum == 0 && !r.grammar.Searched {
 		r.at(s.load.at, `no class has a "weight", so no class has a part of the scenario's rate`)
 	}
 }
@@ -33,7 +33,13 @@ func (r *reader) at(p Position, text string) { r.faults = append(r.faults, Fault
 
 // settleClass gives a class its rates: its own ones, its share of the scenario's, or those of its options.
 func (r *reader) settleClass(s *Scenario, c *Class, shared []pace.Stage, sum float64) {
+	c.searched = r.grammar.Searched
 	switch {
+	case c.searched && c.weight == 0 && c.load.set():
+		r.at(c.load.at, `the search chooses the rate of all classes together: give the class a "weight"`)
+		return
+	case c.searched:
+		return
 	case c.weight > 0 && c.load.set():
 		r.at(c.load.at, `a class has a "weight", or a rate of its own`)
 	case c.weight > 0 && !s.load.set():

@@ -8,22 +8,39 @@ import (
 	"github.com/redline-bench/redline/internal/result"
 )
 
-// The gauges of a Triton server for each GPU, which the label gpu_uuid identifies.
-const (
-	gpuUtilization = "nv_gpu_utilization"
-	gpuPower       = "nv_gpu_power_usage"
-	gpuMemoryUsed  = "nv_gpu_memory_used_bytes"
-	gpuMemoryTotal = "nv_gpu_memory_total_bytes"
-	gpuLabel       = "gpu_uuid"
-)
-
-// GPUMetrics names the metrics that GPU reads, for Config.Expect.
-func GPUMetrics() []string {
-	return []string{gpuUtilization, gpuPower, gpuMemoryUsed, gpuMemoryTotal}
+// gauge is a quantity of a GPU under the name of Triton's metrics and under that of NVIDIA's DCGM exporter, whose values times scale
+// have Triton's unit.
+type gauge struct {
+	triton, dcgm string
+	scale        float64
 }
 
-// IsGPUMetric reports whether GPU reads this metric, for Config.Keep.
+// The gauges. DCGM has utilization in percent, and memory in MiB.
+var (
+	gpuUtilization = gauge{"nv_gpu_utilization", "DCGM_FI_DEV_GPU_UTIL", 0.01}
+	gpuPower       = gauge{"nv_gpu_power_usage", "DCGM_FI_DEV_POWER_USAGE", 1}
+	gpuMemoryUsed  = gauge{"nv_gpu_memory_used_bytes", "DCGM_FI_DEV_FB_USED", 1 << 20}
+	gpuMemoryTotal = gauge{"nv_gpu_memory_total_bytes", "DCGM_FI_DEV_FB_TOTAL", 1 << 20}
+)
+
+// The labels that identify the GPU of a sample, in Triton's metrics and in those of DCGM.
+const (
+	gpuLabel  = "gpu_uuid"
+	dcgmLabel = "UUID"
+)
+
+// GPUMetrics names the metrics of Triton that GPU reads, for Config.Expect.
+func GPUMetrics() []string {
+	return []string{gpuUtilization.triton, gpuPower.triton, gpuMemoryUsed.triton, gpuMemoryTotal.triton}
+}
+
+// IsGPUMetric reports whether GPU reads this metric of Triton, for Config.Keep.
 func IsGPUMetric(name string) bool { return slices.Contains(GPUMetrics(), name) }
+
+// IsDCGMMetric reports whether GPU reads this metric of the DCGM exporter, for Config.Keep.
+func IsDCGMMetric(name string) bool {
+	return slices.Contains([]string{gpuUtilization.dcgm, gpuPower.dcgm, gpuMemoryUsed.dcgm, gpuMemoryTotal.dcgm}, name)
+}
 
 // GPU merges windows: for each GPU the mean of utilization and power over all pages, the highest memory use and the first
 // total memory. A window without pages uses the page before it, so that a polling interval longer than the window still gives
@@ -55,8 +72,8 @@ func GPU(windows ...Window) *result.GPU {
 // mean collects the values of each GPU: their sum and their number.
 type mean map[string]struct{ sum, n float64 }
 
-func (m mean) add(p *Page, name string) {
-	for id, v := range p.byGPU(name) {
+func (m mean) add(p *Page, g gauge) {
+	for id, v := range p.byGPU(g) {
 		s := m[id]
 		s.sum, s.n = s.sum+v, s.n+1
 		m[id] = s
@@ -80,16 +97,19 @@ func addMemory(gpu *result.GPU, p *Page) {
 	}
 }
 
-// byGPU yields the finite values of a metric with the GPU each is for.
-func (p *Page) byGPU(name string) iter.Seq2[string, float64] {
+// byGPU yields the finite values of a gauge, in Triton's unit, with the GPU each is for.
+func (p *Page) byGPU(g gauge) iter.Seq2[string, float64] {
 	return func(yield func(string, float64) bool) {
 		for i := range p.Samples {
 			s := &p.Samples[i]
-			id := s.Label(gpuLabel)
-			if s.Name != name || id == "" || math.IsNaN(s.Value) || math.IsInf(s.Value, 0) {
+			id, v := s.Label(gpuLabel), s.Value
+			if s.Name == g.dcgm {
+				id, v = s.Label(dcgmLabel), v*g.scale
+			}
+			if s.Name != g.triton && s.Name != g.dcgm || id == "" || math.IsNaN(v) || math.IsInf(v, 0) {
 				continue
 			}
-			if !yield(id, s.Value) {
+			if !yield(id, v) {
 				return
 			}
 		}

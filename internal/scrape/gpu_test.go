@@ -56,6 +56,27 @@ nv_gpu_memory_used_bytes{gpu_uuid="B"} -4
 	}
 }
 
+// The DCGM exporter has other names, units and labels for the same quantities.
+func TestGPUOfDCGM(t *testing.T) {
+	p, err := scrape.Parse(`
+DCGM_FI_DEV_GPU_UTIL{gpu="0",UUID="GPU-1",modelName="H200"} 80
+DCGM_FI_DEV_POWER_USAGE{gpu="0",UUID="GPU-1"} 312.5
+DCGM_FI_DEV_FB_USED{gpu="0",UUID="GPU-1"} 1000
+DCGM_FI_DEV_FB_TOTAL{gpu="0",UUID="GPU-1"} 143771
+DCGM_FI_DEV_GPU_TEMP{gpu="0",UUID="GPU-1"} 41
+`, scrape.IsDCGMMetric)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &result.GPU{
+		Utilization: map[string]float64{"GPU-1": 0.8}, PowerWatts: map[string]float64{"GPU-1": 312.5},
+		MemoryUsed: map[string]uint64{"GPU-1": 1000 << 20}, MemoryTotal: map[string]uint64{"GPU-1": 143771 << 20},
+	}
+	if diff := cmp.Diff(scrape.GPU(scrape.Window{Pages: []*scrape.Page{p}}), want); diff != "" {
+		t.Errorf("got, want:\n%s", diff)
+	}
+}
+
 func TestGPUOfAWindowShorterThanTheInterval(t *testing.T) {
 	before := page(t, `nv_gpu_power_usage{gpu_uuid="A"} 70`)
 	if got := scrape.GPU(scrape.Window{Before: before}).PowerWatts["A"]; got != 70 {

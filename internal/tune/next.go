@@ -12,7 +12,7 @@ const (
 	// everything is the number of candidates up to which all are screened, if the budget allows.
 	everything = 32
 	// finalists is how many candidates get a whole search.
-	finalists = 3
+	finalists = 4
 	// refined is how many candidates are refined at most.
 	refined = 8
 	// screenShare and climbShare are the shares of the budget that screening the sample, and its neighbors too, may take.
@@ -97,7 +97,7 @@ func (s *Search) advance() {
 			continue
 		}
 		if !s.affords(stage) {
-			s.reason = "the time of the budget is over"
+			s.reason = budgetOver
 			if stage != Find && s.affords(Find) && s.found() < 1 {
 				if p, ok = s.finalist(); ok {
 					s.reason = ""
@@ -112,12 +112,20 @@ func (s *Search) advance() {
 		return
 	}
 	s.more = false
+	if s.conf.Budget > 0 && s.Best() == nil && slices.ContainsFunc(s.measured, (*Candidate).unknown) {
+		s.reason = budgetOver
+	}
 }
+
+const budgetOver = "the time of the budget is over"
+
+// unknown tells whether the measurement ended before any load was seen to hold or to fail.
+func (c *Candidate) unknown() bool { return c.Failed == "" && c.held() == 0 && math.IsInf(c.High, 1) }
 
 // How the first load of a measurement relates to what is known, and how loads go on from there.
 const (
 	firstGrowth = 2    // nothing is known
-	nearBest    = 0.98 // the first load of a candidate, as a share of the highest capacity that holds
+	nearBest    = 0.98 // the first load of a candidate, as a share of the estimated capacity of the best
 	findGrowth  = 1.2
 )
 
@@ -129,7 +137,8 @@ func (s *Search) choose(p Point, stage Stage) {
 	switch {
 	case best == 0:
 	case own == nil || own.Score() == 0:
-		s.step.Start, s.step.Beat, s.step.Growth = nearBest*best, nearBest*best, 1+screenResolution
+		near := nearBest * s.Best().Score() // one load tells most about which of the two is better
+		s.step.Start, s.step.Beat, s.step.Growth = near, near, 1+screenResolution
 	case stage == Refine:
 		s.step.Start, s.step.Growth = own.Score(), 1+refineResolution
 		if best > own.Low {
@@ -137,8 +146,9 @@ func (s *Search) choose(p Point, stage Stage) {
 		}
 	default:
 		s.step.Start, s.step.Growth = own.Score(), findGrowth
-		if f := s.bestFound(); f != nil {
+		if f := s.bestFound(); f != nil { // one load decides whether it is worse
 			s.step.Beat = f.Value * (1 - s.conf.Resolution/2)
+			s.step.Start = s.step.Beat
 		}
 	}
 }

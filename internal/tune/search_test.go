@@ -215,6 +215,15 @@ func TestNoneHolds(t *testing.T) {
 	}
 }
 
+// A budget that ends before any load was decided is the reason why there is no answer: not that no candidate holds.
+func TestTheBudgetEndsTheFirstMeasurement(t *testing.T) {
+	s := New(Config{Knobs: []Knob{knob("instances", 1)}, Present: Point{0}, Budget: time.Second})
+	s.Observe(Measurement{High: math.Inf(1), Took: 2 * time.Second, Probes: 1})
+	if _, more := s.Next(); more || s.Best() != nil || s.Reason() != budgetOver {
+		t.Errorf("more %v, best %v, reason %q", more, s.Best(), s.Reason())
+	}
+}
+
 // A candidate that held a load in a short probe, and did not hold a lower one in a long probe, is estimated by the lower one.
 func TestALongProbeCorrectsAShortOne(t *testing.T) {
 	s := New(Config{Knobs: []Knob{knob("instances", 1)}, Present: Point{0}})
@@ -224,6 +233,20 @@ func TestALongProbeCorrectsAShortOne(t *testing.T) {
 	}
 	s.Observe(Measurement{High: 384, Took: time.Second, Probes: 1})
 	if got := s.Candidates()[0].Score(); got != 384 {
+		t.Errorf("estimate %g", got)
+	}
+}
+
+// A candidate that is worse costs one load; what it did in overload estimates its capacity.
+func TestTheThroughputInOverloadIsAnEstimate(t *testing.T) {
+	s := New(Config{Knobs: []Knob{knob("instances", 2)}, Present: Point{0}})
+	s.Observe(Measurement{Low: 100, High: 150, Took: time.Second, Probes: 3})
+	step, _ := s.Next()
+	if !step.Enough(0, step.Start) {
+		t.Fatalf("a load that fails at %g is not enough: %+v", step.Start, step)
+	}
+	s.Observe(Measurement{High: step.Start, Reached: 40, Took: time.Second, Probes: 1})
+	if got := s.Candidates()[1].Score(); got != 40 {
 		t.Errorf("estimate %g", got)
 	}
 }

@@ -5,7 +5,7 @@
 // The method, in plain words:
 //
 //   - Screen. Every candidate gets a few short probes. The first one is near the best capacity so far, so that a candidate that
-//     is worse costs one or two probes. If there are too many candidates for the budget, a sample that is spread over the space
+//     is worse costs one probe. If there are too many candidates for the budget, a sample that is spread over the space
 //     is screened, and then the neighbors of the best one, until none of them is better.
 //   - Refine. The better half of the candidates that may still be the best is measured with longer probes.
 //   - Find. The last few candidates get the whole search of package find, with its confirmation. A candidate that cannot be
@@ -87,8 +87,8 @@ func (s Step) Enough(low, high float64) bool {
 	switch {
 	case s.Stage == Find:
 		return s.Beat > 0 && high <= s.Beat
-	case s.Beat > 0 && high <= s.Beat && (low > 0 || high <= s.Beat*0.75): // it is worse, and it is about known by how much
-		return true
+	case s.Beat > 0 && high <= s.Beat:
+		return true // it is worse
 	case low == 0 || math.IsInf(high, 1):
 		return false
 	}
@@ -106,6 +106,9 @@ func (s Step) resolution() float64 {
 type Measurement struct {
 	// Low is the highest capacity that holds, 0 where none does; High the lowest that fails, infinite where none does.
 	Low, High float64
+	// Reached is the throughput at the lowest load that fails: what the candidate did when it was overloaded. It is 0 where it is not
+	// known.
+	Reached float64
 	// Value is the capacity, of a complete search. It is 0 where the search was given up, or found none.
 	Value float64
 	// Failed says why the candidate could not be measured. It is empty if it was.
@@ -138,6 +141,8 @@ func (c *Candidate) Score() float64 {
 		return 0
 	case c.Low == 0 && c.earlier > 0: // a longer probe failed where a shorter one held
 		return min(c.earlier, c.High)
+	case c.Low == 0 && c.Reached > 0:
+		return min(c.High, c.Reached)
 	case c.Low == 0:
 		return c.High / 2
 	case math.IsInf(c.High, 1):
@@ -201,6 +206,9 @@ func (s *Search) Observe(m Measurement) {
 			m.High = c.High
 		}
 	}
+	if m.Reached == 0 {
+		m.Reached = c.Reached
+	}
 	c.earlier = max(c.earlier, c.Low)
 	c.Measurement = m
 	s.probes += m.Probes
@@ -226,6 +234,9 @@ func (s *Search) Reason() string { return s.reason }
 
 // Probes is the number of loads that were sent.
 func (s *Search) Probes() int { return s.probes }
+
+// Spent is the time of the budget that was used.
+func (s *Search) Spent() time.Duration { return s.spent }
 
 // Best is the candidate with the highest capacity that was seen to hold; nil where no load holds. Of candidates whose whole search
 // is not done, that is the highest load that held in a short probe.

@@ -11,7 +11,10 @@ import (
 	"github.com/redline-bench/redline/internal/cleantext"
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/command/search"
+	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/option"
+	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/result"
 )
 
 // line is an error in one line.
@@ -44,7 +47,7 @@ func (s *session) shell(ctx context.Context, text string, values []string) error
 	return fmt.Errorf("'%s' failed: %w: %s", text, err, last)
 }
 
-// ready starts the traffic, and tries again until the server answers or the time is over.
+// ready starts the traffic. With retry it tries again until the server answers a request or the time is over.
 func (s *session) ready(ctx context.Context, more []string, retry bool) (search.Traffic, error) {
 	began := time.Now()
 	for {
@@ -52,7 +55,10 @@ func (s *session) ready(ctx context.Context, more []string, retry bool) (search.
 		if err != nil {
 			return nil, err
 		}
-		if err = t.Start(s.quiet(), s.sigs, s.silent); err == nil {
+		if err = t.Start(s.quiet(), s.sigs, s.silent); err == nil && retry {
+			err = s.answers(ctx, t)
+		}
+		if err == nil {
 			return t, nil
 		}
 		t.Close()
@@ -64,4 +70,28 @@ func (s *session) ready(ctx context.Context, more []string, retry bool) (search.
 		case <-ctx.Done():
 		}
 	}
+}
+
+// answers sends requests, one after the other, until one succeeds or one fails.
+func (s *session) answers(ctx context.Context, t search.Traffic) error {
+	const often = 50 * time.Millisecond
+	failed := ""
+	err := t.Run(ctx, result.Level{Mode: plan.Concurrency, Concurrency: 1}, time.Second, measure.Look{At: often}, func(now measure.Sight) (measure.Look, bool) {
+		switch {
+		case now.Down != "":
+			failed = now.Down
+		case now.Failures > 0 && now.Requests == 0:
+			failed = "the first request failed"
+			if lv, _ := now.Level(0); len(lv.Failures) > 0 {
+				failed = lv.Failures[0].Text
+			}
+		case now.Requests == 0 && now.Elapsed > s.opts.ready:
+			failed = fmt.Sprintf("no request was answered within %v", s.opts.ready)
+		}
+		return measure.Look{At: now.Elapsed + often}, failed == "" && now.Requests == 0
+	})
+	if err == nil && failed != "" {
+		err = errors.New(failed)
+	}
+	return err
 }

@@ -20,16 +20,23 @@ import (
 type control struct {
 	svc    service.Service
 	loader service.Controller
-	// models are those whose settings are varied: the model, or the steps of an ensemble. own are their configurations before
+	// models are those whose settings are varied: the models, or the steps of ensembles. own are their configurations before
 	// the search, loaded those that the server has now.
 	models []string
 	own    map[string]modelconfig.Config
 	loaded map[string]modelconfig.Config
 	// repository are the configurations in the server's repository before the search, as far as they are known.
-	repository map[string]modelconfig.Config
-	main       modelconfig.Config // of the model itself
+	repository     map[string]modelconfig.Config
+	ensemble       bool   // the model, or one of several, is an ensemble
+	first, reading string // the first model that read asked for, and the last one
 	// extra are the models that were not loaded before the search: they are unloaded at the end.
 	extra []string
+	// touched: the server may have loaded something.
+	touched bool
+	// applied are the configurations of the last candidate: as they were sent, and as the server has them. changes is called when they
+	// change; it may be nil.
+	applied map[string][]modelconfig.Config
+	changes func()
 }
 
 // open connects to the server of a plan for questions and control. Loading a model may take long: there is no request timeout.
@@ -51,21 +58,32 @@ func newControl(svc service.Service) (*control, error) {
 	return &control{
 		svc: svc, loader: loader,
 		own: map[string]modelconfig.Config{}, loaded: map[string]modelconfig.Config{}, repository: map[string]modelconfig.Config{},
+		applied: map[string][]modelconfig.Config{},
 	}, nil
 }
 
-// read asks for the configurations that the server has. keep is called before each change at the server. The error is a
+// read asks for the configurations that the server has of some models. keep is called before each change at the server. The error is a
 // noControlError if the server does not load models for clients.
-func (c *control) read(ctx context.Context, model string, keep func()) error {
-	var err error
-	if c.main, err = c.config(ctx, model); err != nil {
-		if err := c.loadExtra(ctx, model, err, keep); err != nil {
-			return err
+func (c *control) read(ctx context.Context, models []string, keep func()) error {
+	c.changes = keep
+	c.first = models[0]
+	for _, model := range models {
+		c.reading = model
+		main, err := c.config(ctx, model)
+		if err != nil {
+			if main, err = c.loadExtra(ctx, model, err, keep); err != nil {
+				return err
+			}
 		}
-	}
-	c.models = []string{model}
-	if steps := c.main.Steps(); steps != nil {
-		c.models = steps
+		tuned := []string{model}
+		if steps := main.Steps(); steps != nil {
+			tuned, c.ensemble = steps, true
+		}
+		for _, m := range tuned {
+			if !slices.Contains(c.models, m) {
+				c.models = append(c.models, m)
+			}
+		}
 	}
 	for _, m := range c.models {
 		now, err := c.config(ctx, m)
@@ -86,41 +104,48 @@ func (c *control) read(ctx context.Context, model string, keep func()) error {
 	return nil
 }
 
-// loadExtra loads a model that the server does not have, as failed says.
-func (c *control) loadExtra(ctx context.Context, model string, failed error, keep func()) error {
+// loadExtra loads a model that the server does not have, as failed says, and returns its configuration.
+func (c *control) loadExtra(ctx context.Context, model string, failed error, keep func()) (main modelconfig.Config, err error) {
 	if e, ok := errors.AsType[*service.Error](failed); !ok || e.Class != record.Server {
-		return failed
+		return main, failed
 	}
 	var before []service.ListedModel // empty if the server has no list: then no step is unloaded
 	if lister, ok := c.svc.(service.Lister); ok {
 		before, _ = lister.Models(ctx)
 	}
-	c.extra = []string{model}
+	c.extra = append(c.extra, model)
 	keep()
-	if c.loader.LoadModel(ctx, model, nil) != nil {
-		c.extra = nil
-		return failed
+	touched := c.touched
+	c.touched = true
+	if err := c.loader.LoadModel(ctx, model, nil); err != nil {
+		if e, ok := errors.AsType[*service.Error](err); !ok || e.Class != record.Server {
+			return main, err // the server may have loaded it nevertheless
+		}
+		c.extra, c.touched = c.extra[:len(c.extra)-1], touched
+		return main, failed
 	}
-	var err error
-	if c.main, err = c.config(ctx, model); err != nil {
-		return err
+	if main, err = c.config(ctx, model); err != nil {
+		return main, err
 	}
-	for _, step := range c.main.Steps() {
+	for _, step := range main.Steps() {
 		wasLoaded := slices.ContainsFunc(before, func(m service.ListedModel) bool { return m.Name == step && m.State == service.Ready })
-		if len(before) > 0 && !wasLoaded {
+		if len(before) > 0 && !wasLoaded && !slices.Contains(c.extra, step) {
 			c.extra = append(c.extra, step)
 		}
 	}
-	return nil
+	return main, nil
 }
 
 // readRepository loads a model as it is in the server's repository. This shows whether the server loads models for clients, and
 // whether the model had been loaded with another configuration, which is then loaded again.
 func (c *control) readRepository(ctx context.Context, model string, keep func()) error {
+	touched := c.touched
+	c.touched = true
 	if err := c.loader.LoadModel(ctx, model, nil); err != nil {
 		if ctx.Err() != nil || len(c.repository) > 0 {
 			return err
 		}
+		c.touched = touched
 		return noControlError{fmt.Sprintf("the server does not load models for clients: %s (Triton: --model-control-mode=explicit)", line(err))}
 	}
 	now, err := c.config(ctx, model)
@@ -156,7 +181,8 @@ func (c *control) load(ctx context.Context, model string, config modelconfig.Con
 	return c.loader.LoadModel(ctx, model, json)
 }
 
-func (c *control) ensemble() bool { return c.main.Steps() != nil }
+// several tells whether each of several models has a configuration of its own.
+func (c *control) several() bool { return c.ensemble || len(c.models) > 1 }
 
 func (c *control) onGPU() bool {
 	return slices.ContainsFunc(c.models, func(m string) bool { return c.own[m].OnGPU() })
@@ -175,8 +201,11 @@ func (c *control) value(step, setting string) (string, error) {
 	var list []string
 	for _, m := range c.scope(step) {
 		if !slices.Contains(c.models, m) {
-			if !c.ensemble() {
+			switch {
+			case !c.several():
 				return "", fmt.Errorf("%q is not the model %q, which is not an ensemble", m, c.models[0])
+			case c.reading != c.first:
+				return "", fmt.Errorf("%q is none of the models that are tuned together: %s", m, strings.Join(c.models, ", "))
 			}
 			return "", fmt.Errorf("%q is not a step of the ensemble; its steps are %s", m, strings.Join(c.models, ", "))
 		}
@@ -233,6 +262,7 @@ func (c *control) apply(ctx context.Context, knobs []knob, values []string) erro
 			continue
 		}
 		delete(c.loaded, m)
+		c.note(m, want[m])
 		if err := c.load(ctx, m, want[m]); err != nil {
 			return fmt.Errorf("it does not load: %w", err)
 		}
@@ -240,6 +270,7 @@ func (c *control) apply(ctx context.Context, knobs []knob, values []string) erro
 		if err != nil {
 			return err
 		}
+		c.note(m, want[m], got)
 		for i := range knobs {
 			k := &knobs[i]
 			if k.part != ofServer || !slices.Contains(c.scope(k.step), m) {
@@ -252,6 +283,20 @@ func (c *control) apply(ctx context.Context, knobs []knob, values []string) erro
 		c.loaded[m] = want[m]
 	}
 	return nil
+}
+
+// note keeps the configuration of a candidate, so that it is known at the end.
+func (c *control) note(model string, list ...modelconfig.Config) {
+	c.applied[model] = list
+	if c.changes != nil {
+		c.changes()
+	}
+}
+
+// isApplied tells whether a configuration is that of the last candidate. The server may have added the preferred batch sizes.
+func (c *control) isApplied(model string, now modelconfig.Config) bool {
+	plain, err := now.With(modelconfig.Preferred, modelconfig.None)
+	return slices.ContainsFunc(c.applied[model], func(a modelconfig.Config) bool { return now.Equal(a) || err == nil && plain.Equal(a) })
 }
 
 // derived tells whether the server may replace a value by one that it derives itself: Triton prefers batches of max_batch_size
@@ -285,8 +330,9 @@ func (c *control) restore(ctx context.Context) (changed []string, err error) {
 }
 
 // restoreModel loads a model from the server's repository. If that is not the configuration that it had, it had been loaded with
-// another one, which is then loaded. changed: the repository has another configuration than before the search, for example because the
-// server was started again with another repository.
+// another one, or the server still has that of the last candidate: Triton does not load a model again whose files have not changed. Then
+// the configuration that it had is loaded. changed: the repository has another configuration than before the search, for example because
+// the server was started again with another repository.
 func (c *control) restoreModel(ctx context.Context, model string) (changed bool, err error) {
 	own := c.own[model]
 	if c.loader.LoadModel(ctx, model, nil) == nil {
@@ -297,7 +343,7 @@ func (c *control) restoreModel(ctx context.Context, model string) (changed bool,
 			return false, err
 		case now.Equal(own):
 			return false, nil
-		case known && !now.Equal(before):
+		case known && !now.Equal(before) && !c.isApplied(model, now):
 			return true, nil
 		}
 	}
@@ -318,6 +364,21 @@ func (c *control) unload(ctx context.Context, model string) error {
 		return nil
 	}
 	return c.loader.UnloadModel(ctx, model)
+}
+
+// shape are the instance groups that the server has now, and its max_batch_size; 0 for several models.
+func (c *control) shape() (groups string, maxBatch int) {
+	var list []string
+	for _, m := range c.models {
+		if now, ok := c.loaded[m]; ok {
+			list = append(list, now.Groups())
+			maxBatch = now.MaxBatch()
+		}
+	}
+	if len(c.models) > 1 {
+		maxBatch = 0
+	}
+	return strings.Join(list, ","), maxBatch
 }
 
 // awaitServer waits until the server of a service answers.

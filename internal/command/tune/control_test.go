@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/redline-bench/redline/internal/record"
@@ -16,9 +17,11 @@ import (
 type fakeServer struct {
 	service.Service
 	repository, loaded map[string]string
-	broken             bool // models of the repository do not load
-	refuses            bool // nothing can be loaded
-	deaf               bool // overrides are ignored
+	broken             bool              // models of the repository do not load
+	refuses            bool              // nothing can be loaded
+	deaf               bool              // overrides are ignored
+	sticky             bool              // a model of the repository is not loaded again if its files have not changed, as in Triton
+	files              map[string]string // of the repository when a model was loaded
 }
 
 func (s *fakeServer) ModelConfig(_ context.Context, model string) ([]byte, error) {
@@ -36,8 +39,13 @@ func (s *fakeServer) LoadModel(_ context.Context, model string, config []byte) e
 		return &service.Error{Class: record.Server, Text: "not loaded"}
 	case config != nil && !s.deaf:
 		text = string(config)
+	case config == nil && s.sticky && (s.files[model] == "" || s.files[model] == s.repository[model]) && s.loaded[model] != "":
+		text = s.loaded[model]
 	}
-	s.loaded[model] = text
+	if s.files == nil {
+		s.files = map[string]string{}
+	}
+	s.loaded[model], s.files[model] = text, s.repository[model]
 	return nil
 }
 
@@ -71,7 +79,7 @@ func reading(t *testing.T, s *fakeServer, model string) (c *control, kept int) {
 	t.Helper()
 	c, err := newControl(s)
 	if err == nil {
-		err = c.read(t.Context(), model, func() { kept++ })
+		err = c.read(t.Context(), []string{model}, func() { kept++ })
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -127,19 +135,81 @@ func TestRestore(t *testing.T) {
 	f("nothing loads", one, one, func(s *fakeServer, _ *control) { s.refuses = true }, "8", false, false)
 }
 
+// Triton does not load a model again whose files have not changed: also there the model has what it had, after the search and by the note of
+// a search that was killed.
+func TestRestoreOnAServerThatDoesNotLoadAgain(t *testing.T) {
+	f := func(name, had string, edit bool, want string) {
+		t.Run(name, func(t *testing.T) {
+			s := &fakeServer{repository: map[string]string{"m": one}, loaded: map[string]string{"m": had}, sticky: true}
+			c, _ := reading(t, s, "m")
+			if err := c.apply(t.Context(), []knob{knobOf(t, c, "instances", "8")}, []string{"8"}); err != nil {
+				t.Fatal(err)
+			}
+			n := &note{}
+			if err := n.add(c); err != nil {
+				t.Fatal(err)
+			}
+			if edit {
+				s.repository["m"] = three
+			}
+			other, err := newControl(s)
+			if err == nil {
+				err = other.addNoted(n)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			for name, c := range map[string]*control{"by the search": c, "by the note": other} {
+				changed, err := c.restore(t.Context())
+				if err != nil || instances(t, c, "m") != want || len(changed) > 0 != edit {
+					t.Errorf("%s: %v, %s instances, changed %v", name, err, instances(t, c, "m"), changed)
+				}
+			}
+		})
+	}
+	f("own is that of the repository", one, false, "1")
+	f("own is another one", two, false, "2")
+	f("the repository was changed", one, true, "3")
+}
+
 // An ensemble that was not loaded is unloaded at the end with those of its steps that were not loaded.
 func TestRestoreUnloads(t *testing.T) {
 	s := &fakeServer{repository: map[string]string{"e": ensemble, "a": one, "b": two}, loaded: map[string]string{"b": two}}
 	load := func() { s.loaded["a"] = one } // the server loads the steps with the ensemble
 	c, err := newControl(s)
 	if err == nil {
-		err = c.read(t.Context(), "e", load)
+		err = c.read(t.Context(), []string{"e"}, load)
 	}
 	if err != nil || len(s.loaded) != 3 {
 		t.Fatalf("%v, loaded %v", err, s.loaded)
 	}
 	if _, err := c.restore(t.Context()); err != nil || len(s.loaded) != 1 || s.loaded["b"] != two {
 		t.Errorf("%v, loaded %v", err, s.loaded)
+	}
+}
+
+// Several models are read, changed each by itself, and restored together.
+func TestSeveralModels(t *testing.T) {
+	s := &fakeServer{repository: map[string]string{"a": one, "b": two, "c": three}, loaded: map[string]string{"a": one, "b": two}}
+	c, err := newControl(s)
+	if err == nil {
+		err = c.read(t.Context(), []string{"a", "b", "c"}, func() {})
+	}
+	if err != nil || !c.several() {
+		t.Fatalf("%v, models %v", err, c.models)
+	}
+	k := knob{Knob: tune.Knob{Name: "b.instances", Values: []string{"3", "8"}}, part: ofServer, step: "b", setting: "instances", present: "2"}
+	if err := c.apply(t.Context(), []knob{k}, []string{"8"}); err != nil {
+		t.Fatal(err)
+	}
+	if got := instances(t, c, "a") + instances(t, c, "b") + instances(t, c, "c"); got != "183" {
+		t.Errorf("instances of a, b, c: %s", got)
+	}
+	if _, err := c.restore(t.Context()); err != nil || s.loaded["a"] != one || s.loaded["b"] != two || len(s.loaded) != 2 {
+		t.Errorf("%v, loaded %v", err, s.loaded)
+	}
+	if _, err := c.value("d", "instances"); err == nil || !strings.Contains(err.Error(), "none of the models that are tuned together: a, b, c") {
+		t.Errorf("another model: %v", err)
 	}
 }
 
@@ -165,7 +235,7 @@ func TestPresentOfSteps(t *testing.T) {
 func TestServersThatDoNotChange(t *testing.T) {
 	c, err := newControl(&fakeServer{repository: map[string]string{"m": one}, loaded: map[string]string{"m": one}, refuses: true})
 	if err == nil {
-		err = c.read(t.Context(), "m", func() {})
+		err = c.read(t.Context(), []string{"m"}, func() {})
 	}
 	if !errors.As(err, new(noControlError)) {
 		t.Errorf("no control: %v", err)

@@ -103,11 +103,11 @@ func (s *session) exitCode(t *result.Tune) int {
 // result is the search as a result.
 func (s *session) result(ended error) *result.Tune {
 	t := &result.Tune{
-		Objectives: s.opts.slo, State: complete, Reason: s.search.Reason(), Remarks: s.space.remarks, Candidates: []result.TuneCandidate{},
+		Objectives: s.objectives(), State: complete, Reason: s.search.Reason(), Remarks: s.space.remarks, Candidates: []result.TuneCandidate{},
 		Space: s.search.Size(), Probes: s.search.Probes(),
 	}
-	if pl := s.base.Plan(); pl != nil {
-		t.Model = pl.Target.Model
+	if s.base.Plan() != nil {
+		t.Model = strings.Join(s.models(), ",")
 	}
 	best := s.search.Best()
 	switch {
@@ -138,6 +138,7 @@ func (s *session) result(ended error) *result.Tune {
 	}
 	if at >= 0 {
 		t.Best = &t.Candidates[at]
+		s.winner = t.Best
 		s.addConfigs(t, best)
 	}
 	return t
@@ -204,7 +205,7 @@ func (s *session) files(json string, res *result.Result) error {
 	}
 	for _, c := range res.Tune.Configs {
 		path := s.opts.config
-		if s.control.ensemble() {
+		if s.manyConfigs() {
 			path = filepath.Join(s.opts.config, c.Model, "config.pbtxt")
 			err = errors.Join(err, os.MkdirAll(filepath.Dir(path), 0o777))
 		}
@@ -212,6 +213,9 @@ func (s *session) files(json string, res *result.Result) error {
 	}
 	return err
 }
+
+// manyConfigs tells whether --best-config is a folder with a configuration for each model.
+func (s *session) manyConfigs() bool { return s.turn != "" || s.control.several() }
 
 // checkConfigFile finds out before the search whether --best-config can be written. The server names the steps of an ensemble: a name
 // must not lead out of the folder.
@@ -221,12 +225,12 @@ func (s *session) checkConfigFile() error {
 		return nil
 	case s.control == nil:
 		return errors.New("remove --best-config: no configuration of the server is varied")
-	case !s.control.ensemble():
+	case !s.manyConfigs():
 		return s.Files.Writable(s.opts.config)
 	}
 	for _, m := range s.control.models {
 		if !filepath.IsLocal(m) || filepath.Base(m) != m {
-			return fmt.Errorf("--best-config: the step %q of the ensemble is no name of a folder", m)
+			return fmt.Errorf("--best-config: the model %q has no name of a folder", m)
 		}
 	}
 	return os.MkdirAll(s.opts.config, 0o777)

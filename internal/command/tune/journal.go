@@ -19,7 +19,8 @@ type entry struct {
 	Values  []string             `json:"values"`
 	Stage   string               `json:"stage"`
 	Low     float64              `json:"low"`
-	High    *float64             `json:"high"` // null if no load failed
+	High    *float64             `json:"high"`              // null if no load failed
+	Reached float64              `json:"reached,omitempty"` // throughput at the lowest load that fails; only if none holds
 	Value   float64              `json:"value"`
 	Failed  string               `json:"failed,omitempty"`
 	Probes  int                  `json:"probes"`
@@ -41,7 +42,7 @@ type journal struct {
 // openJournal opens the journal of searches with the same server, model and own configuration, traffic, objectives and knobs. --resume
 // keeps what it has.
 func (s *session) openJournal() *journal {
-	about := []string{s.what, s.server, strings.Join(s.opts.slo, "\n"), s.opts.apply, s.sent()}
+	about := []string{s.what, s.server, strings.Join(s.objectives(), "\n"), s.opts.apply, s.sent()}
 	for _, k := range s.space.knobs {
 		about = append(about, k.Name)
 	}
@@ -78,7 +79,11 @@ func (s *session) sent() string {
 		_, args = option.Split([]option.Row{{Long: "json", Arg: "FILE"}}, args)
 		return strings.Join(args, "\n")
 	}
-	text, err := json.Marshal([]any{pl.Target, pl.Input, pl.Load})
+	sent := []any{s.opts.weights}
+	for _, pl := range plans(s.base) {
+		sent = append(sent, pl.Target, pl.Input, pl.Load)
+	}
+	text, err := json.Marshal(sent)
 	if err != nil {
 		return strings.Join(s.rest, "\n")
 	}

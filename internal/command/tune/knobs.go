@@ -110,7 +110,7 @@ func (s *session) readKnobs() error {
 // knob reads one --vary.
 func (s *session) knob(v *tune.Vary) (knob, error) {
 	k := knob{setting: v.Name}
-	if step, setting, ok := strings.Cut(v.Name, "."); ok && slices.Contains(modelconfig.Settings(), setting) {
+	if step, setting, ok := cutSetting(v.Name); ok {
 		k.step, k.setting = step, setting
 	}
 	form := tune.Word
@@ -120,6 +120,8 @@ func (s *session) knob(v *tune.Vary) (knob, error) {
 	case slices.Contains(modelconfig.Settings(), k.setting):
 		k.part = ofServer
 		form = map[string]tune.Form{modelconfig.QueueDelay: tune.Time, modelconfig.Preferred: tune.Word}[k.setting]
+	case k.setting == knobBatch && len(s.together) > 0:
+		return k, fmt.Errorf("--vary %w", errNotTogether)
 	case slices.Contains(clientKnobs(), k.setting) && s.what == ofProfile:
 		k.part = ofClient
 		if k.setting == knobBatch {
@@ -147,6 +149,15 @@ func (s *session) knob(v *tune.Vary) (knob, error) {
 		k.present = s.presentOfClient(&k)
 	}
 	return k, nil
+}
+
+// cutSetting splits the name of a knob that is about one model, such as detect.instances.
+func cutSetting(name string) (model, setting string, ok bool) {
+	at := strings.LastIndex(name, ".")
+	if at < 0 || !slices.Contains(modelconfig.Settings(), name[at+1:]) {
+		return "", name, false
+	}
+	return name[:at], name[at+1:], true
 }
 
 // checkValue says why a knob cannot have a value, as far as that is known before anything is sent.
@@ -214,22 +225,61 @@ func (s *session) presentOfClient(k *knob) string {
 
 // usual is the space of a search without --vary.
 func (s *session) usual() {
-	add := func(k knob, values ...string) {
-		if len(values) > 1 {
-			k.Values = values
-			s.space.knobs = append(s.space.knobs, k)
-		}
-	}
-	if s.control == nil {
-		if s.opts.apply != "" || s.what == ofLLM {
-			return
-		}
-		add(knob{Knob: tune.Knob{Name: knobBatch}, part: ofClient, setting: knobBatch, present: strconv.Itoa(s.base.Plan().Input.Batch)}, doubling(1, 32)...)
+	switch {
+	case s.control != nil:
+		s.usualOfServer()
+	case s.opts.apply == "" && s.what == ofProfile && len(s.together) == 0:
+		s.add(knob{Knob: tune.Knob{Name: knobBatch}, part: ofClient, setting: knobBatch, present: strconv.Itoa(s.base.Plan().Input.Batch)}, doubling(1, 32)...)
 		s.space.remark("batch sizes of a request from 1 to 32 are varied; --vary chooses others")
-		return
 	}
-	why := "4 instances at most, because the server's cores are not known"
+}
+
+// add adds a knob to the space, if there is something to choose.
+func (s *session) add(k knob, values ...string) {
+	if len(values) > 1 {
+		k.Values = values
+		s.space.knobs = append(s.space.knobs, k)
+	}
+}
+
+// usualOfServer varies the models: all alike, or each by itself if several get the load together.
+func (s *session) usualOfServer() {
+	scopes := []string{""}
+	if len(s.together) > 0 {
+		scopes = s.control.models
+	}
+	instances, why := s.usualInstances()
+	for i, step := range scopes {
+		setting := func(name string) (knob, bool) {
+			present, err := s.control.value(step, name)
+			k := knob{Knob: tune.Knob{Name: name}, part: ofServer, step: step, setting: name, present: present}
+			if step != "" {
+				k.Name = step + "." + name
+			}
+			return k, err == nil
+		}
+		if k, ok := setting(modelconfig.Instances); ok {
+			s.add(k, instances...)
+			if i == 0 {
+				s.space.remark("%s", why)
+			}
+		}
+		if k, ok := setting(modelconfig.MaxBatch); ok && !s.control.ensemble {
+			if largest, _ := strconv.Atoi(k.present); largest > 1 {
+				s.add(k, doubling(1, largest)...)
+				s.space.remark("batches of at most %d, the max_batch_size of %s", largest, cmp.Or(step, s.control.models[0]))
+			}
+		}
+		if k, ok := setting(modelconfig.QueueDelay); ok && len(s.together) == 0 {
+			s.add(k, "0", "100us", "500us", "2ms")
+		}
+	}
+}
+
+// usualInstances are the numbers of instances that are varied without --vary, and why.
+func (s *session) usualInstances() (values []string, why string) {
 	most := 4
+	why = "4 instances at most, because the server's cores are not known"
 	switch {
 	case s.control.onGPU():
 		why = "4 instances at most on each GPU"
@@ -237,27 +287,10 @@ func (s *session) usual() {
 		most = min(8, max(2, runtime.NumCPU()))
 		why = fmt.Sprintf("%d instances at most, by the cores of this machine", most)
 	}
-	var instances []string
 	for n := 1; n <= most; n++ {
-		instances = append(instances, strconv.Itoa(n))
+		values = append(values, strconv.Itoa(n))
 	}
-	setting := func(name string) (knob, bool) {
-		present, err := s.control.value("", name)
-		return knob{Knob: tune.Knob{Name: name}, part: ofServer, setting: name, present: present}, err == nil
-	}
-	if k, ok := setting(modelconfig.Instances); ok {
-		add(k, instances...)
-		s.space.remark("%s", why)
-	}
-	if k, ok := setting(modelconfig.MaxBatch); ok && !s.control.ensemble() {
-		if largest, _ := strconv.Atoi(k.present); largest > 1 {
-			add(k, doubling(1, largest)...)
-			s.space.remark("batches of at most %d, the model's max_batch_size", largest)
-		}
-	}
-	if k, ok := setting(modelconfig.QueueDelay); ok {
-		add(k, "0", "100us", "500us", "2ms")
-	}
+	return values, why
 }
 
 // doubling are the powers of 2 from low to high, and high.

@@ -13,8 +13,6 @@ import (
 	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/result"
-	"github.com/redline-bench/redline/internal/scrape"
-	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/tune"
 )
 
@@ -32,14 +30,14 @@ const (
 // candidate is the measurement of one candidate in one stage.
 type candidate struct {
 	*session
-	step    tune.Step
-	values  []string
-	traffic search.Traffic
-	stats   service.StatsReader // nil if the server counts nothing
-	batch   float64
-	began   time.Time
-	search  *find.Search
-	loads   map[float64]*sight
+	step     tune.Step
+	values   []string
+	traffic  search.Traffic
+	counters []counter // of the models whose requests the server counts
+	batch    float64
+	began    time.Time
+	search   *find.Search
+	loads    map[float64]*sight
 }
 
 // sight is what was seen of one load.
@@ -105,18 +103,12 @@ func (c *candidate) run(ctx context.Context, e *entry) error {
 	defer t.Close()
 	c.traffic, c.started = t, true
 	c.batch = 1
-	if c.what == ofProfile {
+	if c.what == ofProfile && len(c.together) == 0 {
 		c.batch = float64(max(1, t.Plan().Input.Batch))
 	}
 	c.outcome.Begin(t.Plan())
-	svc, err := open(t.Plan())
-	if err == nil {
-		defer svc.Close()
-		c.stats, _ = svc.(service.StatsReader)
-		if _, err := svc.Describe(ctx); err != nil {
-			c.stats = nil
-		}
-	}
+	c.openCounters(ctx)
+	defer c.closeCounters()
 	if err := c.warmUp(ctx); err != nil {
 		return err
 	}
@@ -204,7 +196,7 @@ func (s *session) latencyLimit() time.Duration {
 func (c *candidate) Run(ctx context.Context, load float64, first measure.Look, watch measure.Watch) error {
 	seen := &sight{}
 	before := c.count(ctx)
-	gpu := c.pollGPU(ctx)
+	gpu := c.pollGPU(ctx, c.gpus)
 	noted := search.Noted(watch, func(lv *result.Level) { seen.level = lv })
 	err := c.send(ctx, result.Level{Mode: plan.RequestRate, Rate: load}, first, func(now measure.Sight) (measure.Look, bool) {
 		c.outcome.Progress(func() *result.Level { lv, _ := now.Level(0); return lv })
@@ -216,61 +208,6 @@ func (c *candidate) Run(ctx context.Context, load float64, first measure.Look, w
 		c.loads[load] = seen
 	}
 	return err
-}
-
-// count reads the server's counters; nil if there are none.
-func (c *candidate) count(ctx context.Context) []service.ModelStats {
-	if c.stats == nil {
-		return nil
-	}
-	list, err := c.stats.Stats(ctx)
-	if err != nil {
-		return nil // a figure is missing then
-	}
-	return list
-}
-
-// since are the mean times at the server since the counters were read. Those of an ensemble are the sums of its steps.
-func (c *candidate) since(ctx context.Context, before []service.ModelStats) *result.TuneServer {
-	after := c.count(ctx)
-	if len(before) == 0 || len(after) != len(before) {
-		return nil
-	}
-	out := &result.TuneServer{}
-	found := false
-	for i := range after {
-		d := after[i].Sub(before[i])
-		if d.Success.Count == 0 || len(after) > 1 && after[i].Name == c.traffic.Plan().Target.Model {
-			continue
-		}
-		found = true
-		mean := func(t service.Tally) float64 { return float64(t.Ns) / float64(max(1, t.Count)) / 1e6 }
-		out.QueueMs += mean(d.Queue)
-		out.ComputeInputMs += mean(d.ComputeInput)
-		out.ComputeInferMs += mean(d.ComputeInfer)
-		out.ComputeOutputMs += mean(d.ComputeOutput)
-	}
-	if !found {
-		return nil
-	}
-	return out
-}
-
-// pollGPU reads the server's metrics while a load runs, if the options ask for that (--collect-metrics).
-func (c *candidate) pollGPU(ctx context.Context) func() *result.GPU {
-	m := c.traffic.Plan().Target.Metrics
-	if !m.Collect {
-		return func() *result.GPU { return nil }
-	}
-	poller := scrape.New(scrape.Config{URL: m.URL, Interval: m.Interval, Keep: scrape.IsGPUMetric})
-	if poller.Start(ctx) != nil {
-		return func() *result.GPU { return nil }
-	}
-	return func() *result.GPU {
-		w := poller.Take()
-		poller.Stop()
-		return scrape.GPU(w)
-	}
 }
 
 // show is told of each look: it ends the search for the capacity when the stage knows enough.
@@ -305,13 +242,45 @@ func (c *candidate) bracket() (low, high float64) {
 	return low, high
 }
 
+// kept is the share of the requests that the server answered in time: below 1 in an overload. Of several models that of the worst counts.
+// It is 0 where it is not known.
+func (s *sight) kept() float64 {
+	if s == nil {
+		return 0
+	}
+	parts := s.level.Parts
+	if len(parts) == 0 {
+		parts = []result.Level{*s.level}
+	}
+	share := 1.0
+	for i := range parts {
+		c := &parts[i].Client
+		if c.DurationNs == 0 || parts[i].Rate == 0 {
+			return 0
+		}
+		share = min(share, float64(c.Requests)/time.Duration(c.DurationNs).Seconds()/parts[i].Rate)
+	}
+	return share
+}
+
+// sent is the number of probes that were sent. The one that a search would have sent next when it was stopped is not.
+func sent(probes []find.Probe) int {
+	n := 0
+	for i := range probes {
+		if probes[i].End != find.Stopped || probes[i].Last.Elapsed > 0 {
+			n++
+		}
+	}
+	return n
+}
+
 const clientLimit = "the client reached its limit before the server did"
 
 // answer fills an entry with what the search for the capacity has shown.
 func (c *candidate) answer(e *entry) {
 	a := c.search.Answer()
 	low, high := c.bracket()
-	e.Probes, e.cut = len(a.Probes), a.State == find.OutOfTime
+	e.Probes, e.cut = sent(a.Probes), a.State == find.OutOfTime
 	at, limited := low, ""
 	capacity := &a.Capacities[0]
 	switch capacity.Outcome {
@@ -336,6 +305,9 @@ func (c *candidate) answer(e *entry) {
 	if !math.IsInf(high, 1) {
 		scaled := high * c.batch
 		e.High = &scaled
+		if low == 0 {
+			e.Reached = scaled * c.loads[high].kept()
+		}
 	}
 	e.Figures = c.figures(at)
 	e.Figures.LimitedBy = limited
@@ -349,9 +321,7 @@ func (c *candidate) answer(e *entry) {
 func (c *candidate) figures(load float64) result.TuneCandidate {
 	out := result.TuneCandidate{At: load, Batch: int(c.batch)}
 	if c.control != nil {
-		if now, ok := c.control.loaded[c.control.models[0]]; ok {
-			out.Instances, out.MaxBatch = now.Groups(), now.MaxBatch()
-		}
+		out.Instances, out.MaxBatch = c.control.shape()
 	}
 	seen := c.loads[load]
 	if seen == nil {
@@ -361,5 +331,11 @@ func (c *candidate) figures(load float64) result.TuneCandidate {
 	ms := func(p float64) float64 { return float64(lat.At(p)) / 1e6 }
 	out.AvgMs, out.P50Ms, out.P90Ms, out.P95Ms, out.P99Ms = float64(lat.Avg)/1e6, ms(50), ms(90), ms(95), ms(99)
 	out.Achieved, out.Server, out.GPU = seen.level.Client.InferPerSec, seen.server, seen.gpu
+	for i := range seen.level.Parts {
+		p := &seen.level.Parts[i]
+		out.Models = append(out.Models, result.TuneModel{
+			Model: p.Class, Rate: p.Rate, Achieved: p.Client.InferPerSec, AvgMs: float64(p.Client.Latency.Avg) / 1e6, P99Ms: float64(p.Client.Latency.At(99)) / 1e6,
+		})
+	}
 	return out
 }

@@ -32,10 +32,12 @@ type note struct {
 	path string
 }
 
-// notedModel is the configuration that a model had, and that of the server's repository; empty while that is not known.
+// notedModel is the configuration that a model had, and that of the server's repository; empty while that is not known. Applied are those
+// of the last candidate.
 type notedModel struct {
-	Own        json.RawMessage `json:"own"`
-	Repository json.RawMessage `json:"repository,omitempty"`
+	Own        json.RawMessage   `json:"own"`
+	Repository json.RawMessage   `json:"repository,omitempty"`
+	Applied    []json.RawMessage `json:"applied,omitempty"`
 }
 
 // fileOf names a note, journal or lock by what it is about; empty where there is no place for it.
@@ -146,6 +148,13 @@ func (n *note) add(c *control) error {
 				return err
 			}
 		}
+		for _, a := range c.applied[m] {
+			text, err := a.JSON()
+			if err != nil {
+				return err
+			}
+			noted.Applied = append(noted.Applied, text)
+		}
 		n.Models[m] = noted
 	}
 	return nil
@@ -207,6 +216,14 @@ func (s *session) restoreNoted(ctx context.Context, n *note) error {
 	if err != nil {
 		return err
 	}
+	if err := c.addNoted(n); err != nil {
+		return err
+	}
+	return s.putBack(ctx, c)
+}
+
+// addNoted adds the models of a note.
+func (c *control) addNoted(n *note) (err error) {
 	c.extra = n.Unload
 	for _, m := range slices.Sorted(maps.Keys(n.Models)) {
 		c.models = append(c.models, m)
@@ -218,6 +235,13 @@ func (s *session) restoreNoted(ctx context.Context, n *note) error {
 				return err
 			}
 		}
+		for _, text := range n.Models[m].Applied {
+			a, err := modelconfig.Parse(text)
+			if err != nil {
+				return err
+			}
+			c.applied[m] = append(c.applied[m], a)
+		}
 	}
-	return s.putBack(ctx, c)
+	return nil
 }

@@ -5,10 +5,13 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redline-bench/redline/internal/command/search"
 	"github.com/redline-bench/redline/internal/find"
+	"github.com/redline-bench/redline/internal/gate"
 	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/secret"
 	"github.com/redline-bench/redline/internal/tune"
@@ -18,6 +21,7 @@ import (
 type options struct {
 	slo        []string
 	vary       []string
+	weights    []float64
 	budget     time.Duration
 	probe      time.Duration
 	confirm    time.Duration
@@ -35,7 +39,7 @@ type options struct {
 }
 
 func defaults() *options {
-	return &options{budget: 10 * time.Minute, probe: time.Second, confirm: 20 * time.Second, resolution: 0.03, ready: 2 * time.Minute}
+	return &options{budget: 10 * time.Minute, probe: time.Second, confirm: 20 * time.Second, resolution: 0.05, ready: 2 * time.Minute}
 }
 
 func (o *options) rows() []option.Row {
@@ -44,6 +48,7 @@ func (o *options) rows() []option.Row {
 	}), option.Group("Space", []option.Row{
 		{Long: "vary", Arg: "KNOB=VALUES", Repeat: true, Default: "from the model's configuration", Help: "setting to vary and its values, such as instances=1..4, max_batch=1,2,4..64 or queue_delay=0,100us..2ms. " +
 			"Server: instances, max_batch, queue_delay, preferred; STEP.instances for one step of an ensemble. Client: batch, shape, protocol, shared-memory. Other names need --apply", To: option.Append(&o.vary)},
+		{Long: "weights", Arg: "N,N,...", Help: "tune the models of several -m together: shares of the load in the order of -m, such as 3,1. Without it each model is tuned in turn", To: option.Parsed(&o.weights, parseWeights)},
 		{Long: "apply", Arg: "COMMAND", Help: "shell command that applies a candidate, such as 'restart.sh {max_num_seqs}'; {NAME} is the value of --vary NAME", To: option.Text(&o.apply)},
 		{Long: "restore", Arg: "COMMAND", Help: "shell command that undoes --apply at the end", To: option.Text(&o.restore)},
 		{Long: "ready-timeout", Arg: "TIME", Help: "how long a candidate may take to load or to become ready", To: option.Duration(&o.ready)},
@@ -55,7 +60,7 @@ func (o *options) rows() []option.Row {
 		{Long: "seed", Arg: "N", Default: "0", Help: "seed of the sample of a large space", To: option.Uint(&o.seed, math.MaxUint64)},
 		{Long: "resume", Help: "use the measurements of the last search with the same server, model, traffic and objectives", To: option.Switch(&o.resume)},
 	}), option.Group("Output", []option.Row{
-		{Long: "best-config", Arg: "FILE", Writes: true, Help: "file for the config.pbtxt of the best candidate; of an ensemble, a folder with STEP/config.pbtxt", To: option.Text(&o.config)},
+		{Long: "best-config", Arg: "FILE", Writes: true, Help: "file for the config.pbtxt of the best candidate; of an ensemble or several models, a folder with MODEL/config.pbtxt", To: option.Text(&o.config)},
 		{Long: "csv", Arg: "FILE", Writes: true, Help: "file for a table of all candidates with Model Analyzer's column names", To: option.Text(&o.csv)},
 	}))
 }
@@ -68,9 +73,10 @@ func read(args []string, secrets *secret.Set) (o *options, rest []string, err er
 	return o, rest, err
 }
 
-func (o *options) check() error {
+// check looks for what does not fit together. objectives: there are others besides those of --slo.
+func (o *options) check(objectives bool) error {
 	switch {
-	case len(o.slo) == 0:
+	case len(o.slo) == 0 && !objectives:
 		return errors.New("no objective is given; add --slo with a rule such as 'p99<50ms'")
 	case o.resolution <= 0:
 		return errors.New("--resolution must be above 0")
@@ -92,11 +98,51 @@ func (o *options) check() error {
 	return nil
 }
 
-// objectives are the rules that must hold together.
-func (o *options) objectives() ([]find.Tier, error) {
-	t, err := find.ParseTier("slo", o.slo)
-	if err != nil {
-		return nil, fmt.Errorf("--slo: %w", err)
+// objectives are the rules that must hold together. If several models get the load together, each rule holds for every one of them,
+// 'MODEL: RULE' is a rule for one, and classes of a scenario have rules of their own.
+func (o *options) objectives(together []share) ([]find.Tier, error) {
+	tier := find.Tier{Name: "slo"}
+	for _, text := range o.slo {
+		about, rule := together, text
+		if head, tail, ok := strings.Cut(text, ":"); ok {
+			if i := slices.IndexFunc(together, func(s share) bool { return s.name == strings.TrimSpace(head) }); i >= 0 {
+				about, rule = together[i:i+1], strings.TrimSpace(tail)
+			}
+		}
+		r, err := gate.Parse(rule)
+		if err != nil {
+			return nil, fmt.Errorf("--slo: %w", err)
+		}
+		for i := range about {
+			tier.Objectives = append(tier.Objectives, about[i].rule(r))
+		}
+		if len(together) == 0 {
+			tier.Objectives = append(tier.Objectives, r)
+		}
 	}
-	return []find.Tier{t}, nil
+	for i := range together {
+		for _, r := range together[i].objectives {
+			tier.Objectives = append(tier.Objectives, together[i].rule(r))
+		}
+	}
+	return []find.Tier{tier}, nil
+}
+
+// rule is a rule for this one alone.
+func (s *share) rule(r gate.Rule) gate.Rule {
+	r.Class, r.Text = s.name, s.name+": "+r.Text
+	return r
+}
+
+// parseWeights reads numbers above 0 with commas between them.
+func parseWeights(text string) ([]float64, error) {
+	var list []float64
+	for word := range strings.SplitSeq(text, ",") {
+		v, err := strconv.ParseFloat(strings.TrimSpace(word), 64)
+		if err != nil || !(v > 0) || math.IsInf(v, 0) {
+			return nil, fmt.Errorf("is a list of numbers above 0, such as 3,1, not %q", text)
+		}
+		list = append(list, v)
+	}
+	return list, nil
 }

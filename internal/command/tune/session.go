@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/scrape"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/service/kserve"
 	"github.com/redline-bench/redline/internal/tune"
@@ -27,30 +29,40 @@ import (
 // session is one search from the options to the exit code.
 type session struct {
 	*command.IO
-	sigs    *command.Signals
-	opts    *options
-	what    string         // profile or llm
-	rest    []string       // the options of the traffic
-	base    search.Traffic // the traffic without a candidate; it is never started
-	server  string         // its address
-	tiers   []find.Tier
-	outcome *outcome.Outcome
-	silent  *outcome.Outcome // gets the requests of candidates, which go to no file and to no other tool
-	began   time.Time
+	sigs *command.Signals
+	opts *options
+	what string   // profile or llm
+	file string   // of a scenario; empty without one
+	rest []string // the options of the traffic
+	args []string // the options of the traffic as the user gave them, without secrets
+	// together are the models or classes that get the load together; empty for one model. turn is the model of one of several searches,
+	// which has this place among them; it is empty for a single search.
+	together      []share
+	turn          string
+	place, places int
+	base          search.Traffic // the traffic without a candidate; it is never started
+	server        string         // its address
+	tiers         []find.Tier
+	outcome       *outcome.Outcome
+	silent        *outcome.Outcome // gets the requests of candidates, which go to no file and to no other tool
+	began         time.Time
 
-	control   *control // nil without model control
-	noControl string   // why there is none, although something of the server may be varied
-	changed   bool     // something at the server may have been changed
-	warned    bool     // that no note can be written
-	given     []knob   // those of --vary
-	space     *space
-	note      *note
-	journal   *journal
-	search    *tune.Search
-	entries   map[string]entry // the last one of each candidate, by its values
-	started   bool             // a candidate's traffic could be started
-	single    time.Duration    // latency of single requests
-	resumed   int              // measurements that were taken from the journal
+	control    *control        // nil without model control
+	noControl  string          // why there is none, although something of the server may be varied
+	changed    bool            // something at the server may have been changed
+	warned     bool            // that no note can be written
+	gpus       []scrape.Config // pages with metrics of GPUs
+	gpuMissing bool            // it was said that there are no metrics of GPUs
+	given      []knob          // those of --vary
+	space      *space
+	note       *note
+	journal    *journal
+	search     *tune.Search
+	entries    map[string]entry      // the last one of each candidate, by its values
+	started    bool                  // a candidate's traffic could be started
+	single     time.Duration         // latency of single requests
+	resumed    int                   // measurements that were taken from the journal
+	winner     *result.TuneCandidate // the best candidate; nil if there is none
 }
 
 // restoreTime limits the restoration of the server at the end.
@@ -58,9 +70,13 @@ const restoreTime = 2 * time.Minute
 
 func (s *session) run() (int, error) {
 	opts, json := s.base.Outcome()
-	if opts.OTLP != "" || opts.RemoteWrite != "" || opts.OwnMetrics || len(opts.ServerMetrics) > 0 {
-		return 0, command.Usage(errors.New("remove --otlp, --prometheus-remote-write and --server-metrics: tune reports candidates, not their requests"))
+	switch {
+	case opts.OTLP != "" || opts.RemoteWrite != "":
+		return 0, command.Usage(errors.New("remove --otlp and --prometheus-remote-write: tune reports candidates, not their requests"))
+	case opts.OwnMetrics:
+		return 0, command.Usage(errors.New("give --server-metrics the URL of a page with metrics of GPUs: tune reads nothing else of it"))
 	}
+	s.gpus = gpuPages(s.base.Plan(), opts)
 	out, err := outcome.Open(s.IO, opts, "tune", option.CommandLine("redline tune", s.allArguments()))
 	if err != nil {
 		return 0, err
@@ -173,21 +189,27 @@ func (s *session) connect(ctx context.Context) error {
 	c, err := newControl(svc)
 	if err == nil {
 		s.control = c
-		err = c.read(ctx, pl.Target.Model, func() {
+		err = c.read(ctx, s.models(), func() {
+			s.sigs.Enter(command.Loading) // from now on an interrupt must leave time to restore the server
 			s.changed = true
 			s.keepNote()
 		})
 	}
-	if none := (noControlError{}); errors.As(err, &none) && (c == nil || len(c.extra)+len(c.repository) == 0) {
-		s.noControl, s.control, s.changed = none.why, nil, false
-		_ = svc.Close() // nothing is in flight
+	if err == nil || c != nil && c.touched {
+		return err
+	}
+	s.control, s.changed = nil, false // the server has what it had
+	defer svc.Close()
+	if none := (noControlError{}); errors.As(err, &none) {
+		s.noControl = none.why
 		return s.dropNote()
 	}
-	if e, ok := errors.AsType[*service.Error](err); ok && !s.changed {
+	if e, ok := errors.AsType[*service.Error](err); ok {
 		e.Op = kserve.OpMetadata
+		pl = pl.With(func(pl *plan.Plan) { pl.Target.Model = c.reading })
 		err = errors.New(target.Advise(&pl.Target, "-i", e) + target.ModelsThere(ctx, svc, &pl.Target, e))
 	}
-	return err
+	return errors.Join(err, s.dropNote())
 }
 
 // present is the candidate that the server and the command line have now; nil if it is not known.
@@ -262,7 +284,7 @@ func (s *session) merged(e entry) entry {
 
 // measurement is what the search is told. A measurement of an earlier run costs nothing.
 func (e *entry) measurement(known bool) tune.Measurement {
-	m := tune.Measurement{Low: e.Low, High: math.Inf(1), Value: e.Value, Failed: e.Failed, Probes: e.Probes, Known: known}
+	m := tune.Measurement{Low: e.Low, High: math.Inf(1), Reached: e.Reached, Value: e.Value, Failed: e.Failed, Probes: e.Probes, Known: known}
 	if e.High != nil {
 		m.High = *e.High
 	}
@@ -337,7 +359,7 @@ func (s *session) quiet() *command.IO {
 
 // allArguments are all options without secrets, the traffic first.
 func (s *session) allArguments() []string {
-	return slices.Concat([]string{s.what}, s.opts.table.Arguments(), s.base.Arguments())
+	return slices.Concat([]string{cmp.Or(s.file, s.what)}, s.opts.table.Arguments(), s.args)
 }
 
 // number writes a load with four digits.

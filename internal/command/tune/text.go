@@ -28,8 +28,18 @@ func (s *session) name(values []string) string {
 }
 
 func (s *session) head() {
+	if s.turn != "" {
+		fmt.Fprintf(s.Stdout, "Model %s, %d of %d\n\n", s.turn, s.place, s.places)
+	}
 	fmt.Fprintln(s.Stdout, "Searching for the configuration that takes the highest load while the objectives hold")
-	fmt.Fprintf(s.Stdout, "  objectives: %s\n", strings.Join(s.opts.slo, ", "))
+	fmt.Fprintf(s.Stdout, "  objectives: %s\n", strings.Join(s.objectives(), ", "))
+	if m, ok := s.base.(*mix); ok {
+		var parts []string
+		for i := range m.members {
+			parts = append(parts, fmt.Sprintf("%s %.3g %%", m.members[i].name, 100*m.members[i].share))
+		}
+		fmt.Fprintf(s.Stdout, "  the models get the load together: %s of the requests\n", strings.Join(parts, ", "))
+	}
 	for _, k := range s.space.knobs {
 		now := ""
 		if k.present != "" {
@@ -52,7 +62,15 @@ func (s *session) head() {
 	if s.opts.budget > 0 {
 		fmt.Fprintf(s.Stdout, "; at most %s", s.opts.budget)
 	}
-	fmt.Fprintf(s.Stdout, "\n\n%-8s  %6s  %-16s  %9s  %s\n", "stage", "time", "inferences/s", "p99", "candidate")
+	fmt.Fprintf(s.Stdout, "\n\n%-8s  %6s  %-16s  %9s  %s\n", "stage", "time", s.unit(), "p99", "candidate")
+}
+
+// unit is that of capacities in tables. Requests of several models may have different batches.
+func (s *session) unit() string {
+	if len(s.together) > 0 {
+		return "requests/s"
+	}
+	return "inferences/s"
 }
 
 // row prints one measurement.
@@ -138,7 +156,11 @@ func (s *session) table(t *result.Tune) {
 	}
 	slices.SortStableFunc(list, func(a, b *result.TuneCandidate) int { return cmp.Compare(b.Inferences, a.Inferences) })
 	w := tabwriter.NewWriter(s.Stdout, 0, 8, 2, ' ', 0)
-	heads := []string{"inferences/s", "p99 ms", "queue ms", "compute ms"}
+	heads := []string{s.unit(), "p99 ms", "queue ms", "compute ms"}
+	gpu := slices.ContainsFunc(list, func(c *result.TuneCandidate) bool { return c.GPU != nil })
+	if gpu {
+		heads = append(heads, "GPU MB", "GPU W")
+	}
 	for _, k := range s.space.knobs {
 		heads = append(heads, k.Name)
 	}
@@ -149,9 +171,9 @@ func (s *session) table(t *result.Tune) {
 			hidden++
 			continue
 		}
-		rows = append(rows, s.cells(t, c))
+		rows = append(rows, s.cells(t, c, gpu))
 	}
-	for _, row := range columns.Fit(rows, []string{"compute ms", "queue ms"}, s.Style().TableWidth()) {
+	for _, row := range columns.Fit(rows, []string{"compute ms", "queue ms", "GPU W", "GPU MB"}, s.Style().TableWidth()) {
 		fmt.Fprintln(w, strings.Join(row, "\t"))
 	}
 	_ = w.Flush() // standard output reports its own errors
@@ -161,7 +183,7 @@ func (s *session) table(t *result.Tune) {
 	fmt.Fprintln(s.Stdout)
 }
 
-func (s *session) cells(t *result.Tune, c *result.TuneCandidate) []string {
+func (s *session) cells(t *result.Tune, c *result.TuneCandidate, gpu bool) []string {
 	e := s.entries[strings.Join(s.knobValues(c), "\n")]
 	row := []string{e.load(), "", "", ""}
 	if c.P99Ms > 0 {
@@ -170,6 +192,10 @@ func (s *session) cells(t *result.Tune, c *result.TuneCandidate) []string {
 	if c.Server != nil {
 		row[2] = fmt.Sprintf("%.2f", c.Server.QueueMs)
 		row[3] = fmt.Sprintf("%.2f", c.Server.ComputeInputMs+c.Server.ComputeInferMs+c.Server.ComputeOutputMs)
+	}
+	if gpu {
+		memory, power, _ := c.GPU.Sums()
+		row = append(row, known(memory/1e6), known(power))
 	}
 	row = append(row, s.knobValues(c)...)
 	var remarks []string
@@ -189,6 +215,14 @@ func (s *session) cells(t *result.Tune, c *result.TuneCandidate) []string {
 		remarks = append(remarks, cleantext.Cut(c.Failed, 120))
 	}
 	return append(row, strings.Join(remarks, ", "))
+}
+
+// known writes a figure; 0 is not known.
+func known(v float64) string {
+	if v == 0 {
+		return ""
+	}
+	return number(v)
 }
 
 // knobValues are the values of a candidate in the order of the knobs.
@@ -217,6 +251,9 @@ func (s *session) best(t *result.Tune) {
 		capacity += fmt.Sprintf(" (between %s and %s)", number(b.Low), number(*b.High))
 	}
 	fmt.Fprintf(s.Stdout, "  capacity: %s\n", capacity)
+	for _, m := range b.Models {
+		fmt.Fprintf(s.Stdout, "    %s: %s requests/s, p99 %.1f ms\n", m.Model, number(m.Rate), m.P99Ms)
+	}
 	for i := range t.Candidates {
 		if c := &t.Candidates[i]; c.Present && c != b && c.Inferences > 0 {
 			about := ""
@@ -239,7 +276,20 @@ func (s *session) best(t *result.Tune) {
 	if len(mattered) > 0 {
 		fmt.Fprintf(s.Stdout, "  what mattered, the best against the worst value of each: %s\n", strings.Join(mattered, ", "))
 	}
-	fmt.Fprintf(s.Stdout, "  %d of %d candidates measured, with %d loads\n", len(t.Candidates), t.Space, t.Probes)
+	fmt.Fprintf(s.Stdout, "  %s measured, with %d loads\n", s.measured(t), t.Probes)
+}
+
+// measured says how many candidates were measured. The present one may not be in the space.
+func (s *session) measured(t *result.Tune) string {
+	in := len(t.Candidates)
+	if slices.Contains(s.present(), tune.NotListed) {
+		in--
+	}
+	text := fmt.Sprintf("%d of %d candidates", in, t.Space)
+	if in < len(t.Candidates) {
+		text += " and the present configuration"
+	}
+	return text
 }
 
 // config prints the difference to the old configuration and, unless a file gets it, the new one.

@@ -5,13 +5,9 @@ package tune
 
 import (
 	"errors"
-	"io"
+	"fmt"
 
 	"github.com/redline-bench/redline/internal/command"
-	"github.com/redline-bench/redline/internal/command/llm"
-	"github.com/redline-bench/redline/internal/command/profile"
-	"github.com/redline-bench/redline/internal/command/search"
-	"github.com/redline-bench/redline/internal/find"
 	"github.com/redline-bench/redline/internal/option"
 )
 
@@ -24,10 +20,10 @@ const (
 // Run is `redline tune`.
 func Run(p *command.IO, args []string) (int, error) {
 	what := ofProfile
-	if len(args) > 0 && (args[0] == ofProfile || args[0] == ofLLM) {
+	if len(args) > 0 && (args[0] == ofProfile || args[0] == ofLLM || isScenario(args[0])) {
 		what, args = args[0], args[1:]
 	}
-	if len(args) == 0 {
+	if len(args) == 0 && !isScenario(what) {
 		return 0, command.Usage(errors.New("name the model and an objective, such as -m resnet50 --slo 'p99<50ms'"))
 	}
 	sigs := p.WatchSignals(command.Preparing)
@@ -36,36 +32,15 @@ func Run(p *command.IO, args []string) (int, error) {
 	if err != nil {
 		return 0, command.Usage(err)
 	}
-	s := &session{IO: p, sigs: sigs, opts: o, what: what, rest: rest}
-	if s.base, err = s.traffic(nil); err == nil {
-		err = o.check()
+	list, err := sessions(p, sigs, o, what, rest)
+	if faults := (faultsError{}); errors.As(err, &faults) {
+		fmt.Fprintln(p.Stderr, err)
+		return command.ExitError, nil
 	}
 	if err != nil {
 		return 0, command.Usage(err)
 	}
-	if s.tiers, err = o.objectives(); err == nil {
-		err = find.CheckObjectives(s.tiers, s.base.Sample())
-	}
-	if err == nil {
-		err = s.readKnobs()
-	}
-	if err != nil {
-		return 0, command.Usage(err)
-	}
-	return s.run()
-}
-
-// traffic reads the options of the traffic, with further ones of a candidate behind them.
-func (s *session) traffic(more []string) (search.Traffic, error) {
-	args := append(append([]string{}, s.rest...), more...)
-	p := *s.IO
-	if s.base != nil {
-		p.Stderr = io.Discard // warnings about options were printed before
-	}
-	if s.what == ofLLM {
-		return llm.NewProber(&p, args)
-	}
-	return profile.NewProber(&p, args, true)
+	return runAll(list, o.budget)
 }
 
 func exits() []option.Exit {
@@ -81,7 +56,8 @@ func exits() []option.Exit {
 
 // Command describes the command.
 func Command() option.Command {
-	return option.Command{Exits: exits(), Rows: defaults().rows(), Words: []string{ofProfile, ofLLM}, Intro: `Usage: redline tune [profile] -m MODEL --slo RULE [options] [options of redline profile]
+	return option.Command{Exits: exits(), Rows: defaults().rows(), Words: []string{ofProfile, ofLLM}, Intro: `Usage: redline tune [profile] -m MODEL [-m MODEL ...] --slo RULE [options] [options of redline profile]
+       redline tune SCENARIO.yaml [--slo RULE] [options] [options of redline profile]
        redline tune llm -m MODEL --slo RULE --apply COMMAND --vary NAME=VALUES [options] [options of redline llm]
 
 Searches for the configuration of a model that takes the highest load while every objective holds, and prints it as a
@@ -93,6 +69,8 @@ server has its own configuration again at the end. Options that are not listed h
   redline tune -m resnet50 --slo 'p99<50ms' --vary instances=1..4 --vary max_batch=1,2,4..64 --vary queue_delay=0,1ms
   redline tune -m resnet50 -u gpu:8000 --slo 'p99<50ms' --vary batch=1,2,4..32 --vary shared-memory=none,system
       vary what the client chooses
+  redline tune -m detect -m classify --weights 1,3 --slo 'p99<50ms' --vary detect.instances=1..4
+      two models of one server together: three of four requests go to classify
   redline tune llm -m llama --streaming --slo 'ttft.p99<500ms' --apply 'restart.sh {max_seqs}' --vary max_seqs=64..512
       restart a server of language models with each candidate
 `}
