@@ -48,7 +48,7 @@ var layers = []layer{
 	{
 		name: "callers", packages: []string{"internal/command/attach", "internal/command/calibrate", "internal/command/find", "internal/command/rerun", "internal/command/run", "internal/command/tune", "internal/command/worker"},
 		imports: []string{"table", "fleet", "commands", "edge", "dialect", "find", "report", "profile", "parts", "model", "base"},
-		why:     "calibrate, find and tune send the traffic of profile and of llm, worker that of both, attach that of profile, rerun repeats their runs, run has them as traffic classes; no other command knows another",
+		why:     "calibrate, find and tune send the traffic of profile and of llm, worker and attach that of both, rerun repeats their runs, run has them as traffic classes; no other command knows another",
 	},
 	{
 		name: "table", packages: []string{"internal/kind"}, imports: []string{"kinds", "parts", "model", "base"},

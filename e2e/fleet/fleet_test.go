@@ -210,8 +210,10 @@ func TestThreeWorkersOnARealNATSServer(t *testing.T) {
 	t.Parallel()
 	l := open(t, 3)
 	file, raw := filepath.Join(t.TempDir(), "r.json"), filepath.Join(t.TempDir(), "raw.csv")
-	p := l.profile(t, "--request-rate-range", "200", "--request-count", "600", "--records", raw, "--json", file)
-	p.wait(t)
+	p := l.profile(t, "--request-rate-range", "200", "--request-count", "600", "--records", raw, "--json", file, "--assert", "requests>=600")
+	if code := p.wait(t); code == 4 {
+		t.Error("the rule is not about the requests of all workers together")
+	}
 	res := readResult(t, file)
 	lv := res.Levels[0]
 	if lv.Client.Requests != 600 || len(l.logged(t)) != 600 {
@@ -339,7 +341,56 @@ func TestACutOfThreeSecondsLosesNothing(t *testing.T) {
 	l.complete(t, file, 600, watch.Stop())
 }
 
-var acknowledged = regexp.MustCompile(`(\d+) records were acknowledged`)
+// A worker waits for the NATS server that the command starts in its own process. The run of a command that was killed can be taken up from the
+// files of that server.
+func TestAnEmbeddedNATSServer(t *testing.T) {
+	t.Parallel()
+	l := open(t, 0)
+	listen, cache := testkit.Port(t), t.TempDir()
+	w := start(t, "worker", filepath.Join(bin, "redline"), "worker", "--nats", "nats://"+listen, "--name", "w1")
+	w.await(t, "no NATS server answers at nats://"+listen+" yet; waiting for it")
+	redline := func(args ...string) *process {
+		return start(t, "coordinator", "env", append([]string{"XDG_CACHE_HOME=" + cache, filepath.Join(bin, "redline")}, append(args, "--nats", "embedded://"+listen, "--no-history")...)...)
+	}
+	p := redline("profile", "-m", "simple", "-i", "grpc", "-u", l.server.GRPC, "--concurrency-range", "1:2", "--duration", "2s", "--workers", "1", "--run-name", "night", "-v")
+	p.await(t, "Request concurrency: 2")
+	p.kill()
+	file := filepath.Join(t.TempDir(), "r.json")
+	p = redline("attach", "night", "--json", file)
+	p.await(t, "levels that were over when its coordinator ended: 1")
+	p.wait(t)
+	if res := readResult(t, file); len(res.Levels) != 2 || len(res.Levels[1].Workers) != 1 || p.said("1 worker (0 lost)") == "" {
+		t.Errorf("%d levels, %+v", len(res.Levels), res.Fleet)
+	}
+}
+
+// Wrong credentials, and a name that another coordinator has, are one line each.
+func TestRefusalsOfARealNATSServer(t *testing.T) {
+	t.Parallel()
+	l := open(t, 1)
+	wrong := strings.Replace(l.address, "u:p@", "u:hush@", 1)
+	refused := func(p *process, want string) {
+		t.Helper()
+		code := p.wait(t)
+		if text := p.stderr.String(); code != 99 || !strings.Contains(text, want) || strings.Count(text, "\n") != 1 || strings.Contains(text, "hush") {
+			t.Errorf("exit code %d, %q", code, text)
+		}
+	}
+	redline := filepath.Join(bin, "redline")
+	refused(start(t, "worker", redline, "worker", "--nats", wrong), "redline worker: the NATS server at nats://***@")
+	refused(start(t, "coordinator", redline, "profile", "-m", "simple", "-u", l.server.HTTP, "--workers", "1", "--nats", wrong, "--no-history"), "refuses these credentials: check the user and password in --nats")
+	p := l.profile(t, "--run-name", "night", "--duration", "60s")
+	l.loaded(t, 10)
+	refused(l.profile(t, "--run-name", "night"), "run night is in progress: a coordinator on ")
+	if err := p.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if code := p.wait(t); code != 130 {
+		t.Errorf("exit code %d after an interrupt", code)
+	}
+}
+
+var acknowledged = regexp.MustCompile(`(\d+) records? acknowledged`)
 
 // The workers stop when their coordinator was killed. What they had sent can be collected, all of it, or the run goes on.
 func TestAKilledCoordinator(t *testing.T) {

@@ -61,7 +61,7 @@ func checkOption(t *testing.T, redline string, changed map[string][]byte) {
 
 	load := []string{"llm", "-m", "mock-llm", "--embedded", "--request-count", "1", "--output-tokens-mean", "2", "--no-history", "--artifact-dir"}
 	f("", append(load, filepath.Join(dir, "without"))...)
-	result := filepath.Join(dir, "with", "result.json")
+	result := filepath.Join(dir, "result.json")
 	f("", append(load, filepath.Join(dir, "with"), "--tenant-key", "HUSHHUSH", "--json", result)...)
 	if text := files(t, filepath.Join(dir, "without")); strings.Contains(text, "--tenant-key") {
 		t.Error("the option is noted though it was not given")

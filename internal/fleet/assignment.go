@@ -15,7 +15,7 @@ import (
 	"github.com/redline-bench/redline/internal/service"
 )
 
-// assignment is what a worker does for one run: it serves the coordinator and makes the worker's share of the load.
+// assignment is what a worker does for one load of a run: it serves the coordinator and makes the worker's share of the load.
 type assignment struct {
 	w     *Worker
 	job   *Job
@@ -58,12 +58,6 @@ func (e leftError) Error() string { return string(e) }
 
 // errRunOver means that the coordinator has all records that it needs.
 const errRunOver = leftError("the run is over")
-
-// end leaves the run and returns when nothing is in flight any more.
-func (s *assignment) end(why string) {
-	s.cancel(leftError(why))
-	<-s.ended
-}
 
 // joined waits until the assignment can make load.
 func (s *assignment) joined() error {
@@ -138,9 +132,9 @@ func (s *assignment) receive(m *nats.Msg) {
 	s.mu.Lock()
 	s.heard = time.Now()
 	s.mu.Unlock()
-	switch r.Kind {
-	case kindHeartbeat:
-	case kindLeave: // also while the worker prepares
+	switch {
+	case r.Kind == kindHeartbeat || r.Load != s.job.Load:
+	case r.Kind == kindLeave: // also while the worker prepares
 		s.cancel(errRunOver)
 		go func() {
 			<-s.ended // the worker is free when the coordinator has the answer

@@ -23,7 +23,7 @@ const prefetch = 64
 // consume begins to read the blocks of the workers.
 func (r *Run) consume() error {
 	consumer, err := r.stream.OrderedConsumer(r.ctx, jetstream.OrderedConsumerConfig{
-		FilterSubjects: []string{fmt.Sprintf("redline.records.%s.%d.*", r.conf.Fleet.Run, r.claim.entry.Epoch)},
+		FilterSubjects: []string{r.subjects()},
 	})
 	if err != nil {
 		return r.bus.explainJetStream("read the records", err)
@@ -56,10 +56,10 @@ func (r *Run) consume() error {
 func (r *Run) receive(msg jetstream.Msg) {
 	subject := msg.Subject()
 	index, err := strconv.Atoi(subject[strings.LastIndexByte(subject, '.')+1:])
-	if err != nil || index < 0 || index >= len(r.members) {
+	if err != nil || index < 0 || index >= len(r.parts) {
 		return
 	}
-	m := r.members[index]
+	m := r.parts[index]
 	if err := r.order(m, msg.Data()); err != nil {
 		r.breakDown(fmt.Errorf("worker %s: %w", m.Name, err))
 		return
@@ -71,7 +71,7 @@ func (r *Run) receive(msg jetstream.Msg) {
 
 // order takes a block if it is the next one of its worker, and those that waited for it. A block that came too early waits: a worker has
 // at most mostUnsent blocks on their way. Only the goroutine that reads blocks calls it.
-func (r *Run) order(m *member, data []byte) error {
+func (r *Run) order(m *part, data []byte) error {
 	head, records, err := unpack(data)
 	switch {
 	case err != nil:
@@ -100,7 +100,7 @@ func (r *Run) order(m *member, data []byte) error {
 }
 
 // take passes the records of a block on.
-func (r *Run) take(m *member, h *Head, records []byte) error {
+func (r *Run) take(m *part, h *Head, records []byte) error {
 	r.busy <- struct{}{}
 	r.mu.Lock()
 	ahead := m.clock.Ahead
@@ -138,7 +138,7 @@ func (r *Run) take(m *member, h *Head, records []byte) error {
 // noteSkew computes how far apart the workers began the last load.
 func (r *Run) noteSkew() {
 	first, last := int64(0), int64(0)
-	for i, m := range r.members {
+	for i, m := range r.parts {
 		if m.head.Gen != r.gen || m.head.Began == 0 {
 			return
 		}
@@ -164,7 +164,7 @@ type group struct {
 func (r *Run) judgeFailures() {
 	r.lock(func() {
 		failed := false
-		for _, m := range r.members {
+		for _, m := range r.parts {
 			if m.lost != "" {
 				continue
 			}
@@ -176,12 +176,17 @@ func (r *Run) judgeFailures() {
 		if !failed {
 			return
 		}
-		select {
-		case <-r.failed:
-		default:
-			close(r.failed)
-		}
+		r.endLoad()
 	})
+}
+
+// endLoad tells that failures have ended the load, or that the run cannot go on. The lock is held.
+func (r *Run) endLoad() {
+	select {
+	case <-r.failed:
+	default:
+		close(r.failed)
+	}
 }
 
 // Failed implements profile.Load.
@@ -198,7 +203,7 @@ func (r *Run) Failures() []engine.Failure {
 	for _, g := range r.groups {
 		g.failure.Count = 0
 	}
-	for _, m := range r.members {
+	for _, m := range r.parts {
 		for _, f := range m.head.Failures {
 			r.group(&f).failure.Count += f.Count
 		}
@@ -235,7 +240,7 @@ func (r *Run) group(f *Failure) *group {
 func (r *Run) ClearFailures() {
 	r.lock(func() {
 		r.clear, r.groups = true, nil
-		for _, m := range r.members {
+		for _, m := range r.parts {
 			m.head.Failures, m.head.Failed = nil, false
 		}
 		if r.broken == nil {
@@ -249,7 +254,7 @@ func (r *Run) WorkerErrors() []engine.WorkerError {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var out []engine.WorkerError
-	for i, m := range r.members {
+	for i, m := range r.parts {
 		if len(m.head.Failures) > 0 {
 			f := m.head.Failures[0]
 			out = append(out, engine.WorkerError{Worker: i, Err: &service.Error{Class: f.Class, Code: f.Code, Text: f.Text}})

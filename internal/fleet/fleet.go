@@ -18,6 +18,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -26,11 +27,11 @@ import (
 )
 
 // Protocol is the version of the messages. A worker and a coordinator must have the same one.
-const Protocol = 2
+const Protocol = 3
 
 // The times that the fleet promises.
 const (
-	// workerTimeout is how long a worker may send nothing before it counts as lost. With the time between two checks it is below 5 s.
+	// workerTimeout is how long a worker may send nothing before it counts as lost. With watchEvery and lastQuestion it is below 5 s.
 	workerTimeout = 4400 * time.Millisecond
 	// CoordinatorTimeout is how long a worker loads the server without a heartbeat of its coordinator.
 	CoordinatorTimeout = 10 * time.Second
@@ -43,6 +44,8 @@ const (
 	leastInterval = 100 * time.Millisecond
 	// resendAfter is the time after which a block that NATS did not take is sent again.
 	resendAfter = 100 * time.Millisecond
+	// watchEvery is the time between two looks for lost workers.
+	watchEvery = 100 * time.Millisecond
 	// lastQuestion is how long a worker that sent no records may take to say why.
 	lastQuestion = 300 * time.Millisecond
 	// repeatEvery is the time after which a broadcast is repeated for workers that have not answered.
@@ -66,9 +69,16 @@ const (
 
 func workerSubject(id string) string { return "redline.worker." + id }
 func runSubject(run string) string   { return "redline.run." + run }
-func blockSubject(run string, epoch, index int) string {
-	return fmt.Sprintf("redline.records.%s.%d.%d", run, epoch, index)
+
+// blockSubjects are the subjects of the blocks of all workers: of one load of a run.
+func blockSubjects(run string, epoch, load int) string {
+	return fmt.Sprintf("redline.records.%s.%d.%d.*", run, epoch, load)
 }
+
+func blockSubject(run string, epoch, load, index int) string {
+	return strings.TrimSuffix(blockSubjects(run, epoch, load), "*") + strconv.Itoa(index)
+}
+
 func streamName(run string) string { return "redline_records_" + run }
 func storeName(run string) string  { return "redline_files_" + run }
 
@@ -102,8 +112,11 @@ type Job struct {
 	Version  string `json:"version"`
 	Protocol int    `json:"protocol"`
 	Epoch    int    `json:"epoch"` // counts the coordinators of the run
-	Index    int    `json:"index"`
-	Of       int    `json:"of"`
+	// Load is the number of this load of the run: a scenario has one for each class, others have one. Class is its name.
+	Load  int    `json:"load,omitempty"`
+	Class string `json:"class,omitempty"`
+	Index int    `json:"index"`
+	Of    int    `json:"of"`
 	// Plan is without secrets, except for references to the worker's environment and files. Secrets are values for Plan.Restore;
 	// they are sent over TLS alone. A command without a plan has Options in its place, and Secrets belong to Task.
 	Plan    *plan.Plan `json:"plan,omitempty"`
@@ -116,11 +129,21 @@ type Job struct {
 	Interval time.Duration `json:"interval"`
 }
 
+// title names the load of the job in lines for the user.
+func (j *Job) title() string {
+	if j.Class == "" {
+		return "run " + j.Run
+	}
+	return fmt.Sprintf("run %s, class %s", j.Run, j.Class)
+}
+
 // Task is the work of a command whose run is no plan: its options for the workers, as option.Table.Withhold splits them.
 type Task struct {
 	Options []string // without secrets
 	Secrets []string // complete options in the places of those with secrets; empty in other places
 	Names   []string // of the options with secrets
+	// Kept are the options of the run without secrets, for a coordinator that takes it up; nil for a run that cannot be taken up.
+	Kept []string
 	// Inputs are the options whose values are paths. Files are the files and folders that every worker gets.
 	Inputs, Files []string
 	// Advice is how the user gives a secret that need not be sent.
@@ -170,10 +193,11 @@ type Order struct {
 type request struct {
 	Kind string `json:"kind"`
 	Job  *Job   `json:"job,omitempty"`
-	// Epoch and Number name a broadcast: a worker does each once.
+	// Epoch, Load and Number name a broadcast: a worker does each once.
 	Epoch  int    `json:"epoch,omitempty"`
+	Load   int    `json:"load,omitempty"`
 	Number uint64 `json:"number,omitempty"`
-	// Gen numbers the loads of a run.
+	// Gen numbers what a load of the run does one after another: levels and their warm-ups.
 	Gen uint64 `json:"gen,omitempty"`
 	Order
 	Restart bool `json:"restart,omitempty"`

@@ -302,6 +302,44 @@ func TestALostWorkerIsNamed(t *testing.T) {
 	}
 }
 
+// asleep is a share of a worker whose process did not run for a while.
+type asleep struct{ share }
+
+func (asleep) Standstill(int64, int64) int64 { return int64(3 * time.Second) }
+
+// One worker that limits the load makes the verdict client-limited, and is named.
+func TestAClientLimitedWorkerIsNamed(t *testing.T) {
+	t.Parallel()
+	h := startHub(t, anyPort, nil)
+	c := &crew{}
+	c.start(t, h.NATS(), "a", nil)
+	c.start(t, h.NATS(), "b", func(w *fleet.Worker) {
+		w.Prepare = func(hard context.Context, job *fleet.Job, collect fleet.Collect) (fleet.Maker, error) {
+			m, err := c.prepare(hard, job, collect)
+			if err != nil {
+				return nil, err
+			}
+			return asleep{m.(share)}, nil
+		}
+	})
+	p := testPlan(func(p *plan.Plan) {
+		p.Load.Concurrency = plan.IntRange{Start: 2, End: 2, Step: 1}
+		p.Measure.RequestCount = 100
+	})
+	run, err := fleet.Gather(t.Context(), dial(t, h.NATS()), config(c, "asleep", "2", p))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer run.End(t.Context())
+	res, err := measure(t, run, p, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if why := fmt.Sprint(res.Verdict.Reasons); res.Verdict.State != result.ClientLimited || !strings.Contains(why, "worker b: the client did not run for 3s") || !res.Levels[0].Workers[1].ClientLimited {
+		t.Errorf("verdict %+v, workers %+v", res.Verdict, res.Levels[0].Workers)
+	}
+}
+
 // One line for each mistake.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
@@ -326,7 +364,7 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("got %v\nwant %s", err, text)
 		}
 	}
-	want(gather("none", nil), "0 of 1 workers joined within 100ms; start more with 'redline worker --nats nats://127.0.0.1:")
+	want(gather("none", nil), "1 worker needed, 0 joined within 100ms; start more with 'redline worker --nats nats://127.0.0.1:")
 
 	stop := c.start(t, h.NATS(), "old", func(w *fleet.Worker) { w.Hello.Version, w.Hello.Protocol = "0.1.0", fleet.Protocol-1 })
 	want(gather("old", nil), "worker old is redline 0.1.0, this is redline test")
@@ -414,6 +452,11 @@ func TestTakingUp(t *testing.T) {
 	if _, err := fleet.Attach(t.Context(), bus, config(c, "day", "1", nil)); err == nil || !strings.Contains(err.Error(), "there is no run day") {
 		t.Errorf("a run that is not there: %v", err)
 	}
+	newer := config(c, "night", "1", nil)
+	newer.Version = "newer"
+	if _, err := fleet.Attach(t.Context(), bus, newer); err == nil || err.Error() != "run night was begun by redline test, this is redline newer: take it up with the same version" {
+		t.Errorf("a run of an older version: %v", err)
+	}
 	run, err = fleet.Attach(t.Context(), bus, config(c, "night", "1", nil))
 	if err != nil {
 		t.Fatal(err)
@@ -422,7 +465,7 @@ func TestTakingUp(t *testing.T) {
 	if len(known) != 1 || known[0].Level.Client.Requests != 50 || run.Plan().Measure.RequestCount != 50 {
 		t.Errorf("known %+v", known)
 	}
-	if err := run.Resume(t.Context(), run.Plan()); err != nil {
+	if err := run.Resume(t.Context(), plan.DefaultFleet(), run.Plan(), nil); err != nil {
 		t.Fatal(err)
 	}
 	run.End(t.Context())

@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -95,9 +96,9 @@ func TestListsOfFlightsKeepEveryField(t *testing.T) {
 
 // Blocks are taken in the order of their numbers, each once. A worker whose blocks have a gap takes no memory without bounds.
 func TestBlocksAreTakenInOrder(t *testing.T) {
-	r := &Run{changed: make(chan struct{}), failed: make(chan struct{}), busy: make(chan struct{}, 1)}
-	m := &member{Hello: Hello{Name: "a"}, next: 1, waiting: map[uint64][]byte{}}
-	r.members = []*member{m}
+	r := &Run{crew: &crew{changed: make(chan struct{})}, failed: make(chan struct{}), busy: make(chan struct{}, 1)}
+	m := &part{member: &member{Hello: Hello{Name: "a"}}, next: 1, waiting: map[uint64][]byte{}}
+	r.parts = []*part{m}
 	var got []int64
 	r.collect = func(rec *record.Record, _ []record.Event, _ []byte) { got = append(got, rec.End) }
 	block := func(seq uint64) []byte {
@@ -129,11 +130,11 @@ func TestBlocksAreTakenInOrder(t *testing.T) {
 
 // Failures of many kinds are counted under their class.
 func TestGroupsOfFailuresAreBounded(t *testing.T) {
-	m := &member{}
+	m := &part{member: &member{}}
 	for i := range 3 * mostGroups {
 		m.head.Failures = append(m.head.Failures, Failure{Class: record.Server, Text: strings.Repeat("x", i), Count: 1})
 	}
-	r := &Run{members: []*member{m}}
+	r := &Run{crew: &crew{}, parts: []*part{m}}
 	list := r.Failures()
 	var n uint64
 	for _, f := range list {
@@ -229,5 +230,22 @@ func TestBlocksOfAFleetAreBounded(t *testing.T) {
 		if interval(n) > unacknowledged {
 			t.Errorf("%d workers send a block every %s, and count as lost after %s", n, interval(n), workerTimeout)
 		}
+	}
+}
+
+// The promise that a lost worker is noticed within 5 s is the sum of these times.
+func TestALossIsNoticedInTime(t *testing.T) {
+	if d := workerTimeout + watchEvery + lastQuestion; d >= 5*time.Second {
+		t.Errorf("a lost worker is noticed after %s", d)
+	}
+}
+
+// A worker refuses a plan of another version in one line, which names both.
+func TestAPlanOfAnotherVersion(t *testing.T) {
+	w := &Worker{Hello: Hello{Version: "2.0.0"}}
+	err := w.join(t.Context(), &Job{Run: "old", Plan: &plan.Plan{}, Of: 1, Interval: time.Second, Version: "1.0.0", Protocol: Protocol - 1})
+	want := fmt.Sprintf("the plan comes from redline 1.0.0 (messages of version %d), this worker is redline 2.0.0 (version %d): use the same version on all machines", Protocol-1, Protocol)
+	if err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
 	}
 }

@@ -16,15 +16,16 @@ import (
 type saved struct {
 	Line    string     `json:"command_line"`
 	Version string     `json:"version"`
-	Plan    *plan.Plan `json:"plan"`
+	Plan    *plan.Plan `json:"plan,omitempty"`
+	Options []string   `json:"options,omitempty"` // of a run without a plan
 }
 
 const planObject = "plan.json"
 
 func levelObject(n int) string { return fmt.Sprintf("level.%06d.json", n) }
 
-// open makes the stream and the store of the run, and keeps the plan and the input files of a job in it.
-func (r *Run) open(ctx context.Context, job *Job) (err error) {
+// open makes the stream and the store of the run.
+func (r *crew) open(ctx context.Context) (err error) {
 	name := r.conf.Fleet.Run
 	r.stream, err = r.bus.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
 		Name: streamName(name), Subjects: []string{"redline.records." + name + ".>"}, Storage: jetstream.FileStorage, Retention: jetstream.LimitsPolicy,
@@ -37,28 +38,35 @@ func (r *Run) open(ctx context.Context, job *Job) (err error) {
 	if err := r.stream.Purge(ctx); err != nil {
 		return r.bus.explainJetStream("remove the records of the level in progress", err)
 	}
-	if r.store == nil {
-		_ = r.bus.js.DeleteObjectStore(ctx, storeName(name)) // of an earlier run with this name that could not remove it
-		r.store, err = r.bus.js.CreateOrUpdateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: storeName(name), Description: "plan, levels and input data of redline's run " + name})
-		if err != nil {
-			return r.bus.explainJetStream("make the store of the run", err)
-		}
+	if r.store != nil {
+		return nil
 	}
-	if t := r.conf.Task; t != nil { // such a run cannot be taken up
-		job.Files, err = upload(ctx, r.store, t.Files)
-		return err
+	_ = r.bus.js.DeleteObjectStore(ctx, storeName(name)) // of an earlier run with this name that could not remove it
+	r.store, err = r.bus.js.CreateOrUpdateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: storeName(name), Description: "plan, levels and input data of redline's run " + name})
+	return r.bus.explainJetStream("make the store of the run", err)
+}
+
+// keepWork keeps what another coordinator needs in the store, and the input files of a job.
+func (r *Run) keepWork(ctx context.Context, job *Job) (err error) {
+	kept := saved{Line: r.conf.Line, Version: r.conf.Version}
+	var files []string
+	if t := r.todo.Task; t != nil {
+		kept.Options, files = t.Kept, t.Files
+	} else {
+		p, _, _ := r.todo.Plan.Withhold()
+		kept.Plan, files = p.With(func(p *plan.Plan) { p.Fleet.NATS = plan.NATS{} }), inputs(job.Plan)
 	}
-	kept, _, _ := r.conf.Plan.Withhold()
-	kept = kept.With(func(p *plan.Plan) { p.Fleet.NATS = plan.NATS{} })
-	if err := r.keep(ctx, planObject, saved{Line: r.conf.Line, Version: r.conf.Version, Plan: kept}); err != nil {
-		return err
+	if r.todo.Class == "" { // a class of a scenario cannot be taken up
+		err = r.keep(ctx, planObject, kept)
 	}
-	job.Files, err = upload(ctx, r.store, inputs(job.Plan))
+	if err == nil {
+		job.Files, err = upload(ctx, r.store, files)
+	}
 	return err
 }
 
-// load reads what another coordinator has left.
-func (r *Run) load(ctx context.Context) error {
+// readKept reads what another coordinator has left.
+func (r *Run) readKept(ctx context.Context) error {
 	var s saved
 	var err error
 	if r.store, err = r.bus.js.ObjectStore(ctx, storeName(r.conf.Fleet.Run)); err == nil {
@@ -67,7 +75,7 @@ func (r *Run) load(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("run %s ended before its plan was kept: remove it with 'redline attach %s --drop' and start it again", r.conf.Fleet.Run, r.conf.Fleet.Run)
 	}
-	r.conf.Line, r.conf.Plan = s.Line, s.Plan
+	r.conf.Line, r.todo.Plan, r.kept = s.Line, s.Plan, s.Options
 	if s.Version != r.conf.Version {
 		return fmt.Errorf("run %s was begun by redline %s, this is redline %s: take it up with the same version", r.conf.Fleet.Run, s.Version, r.conf.Version)
 	}

@@ -9,9 +9,9 @@ import (
 	"github.com/redline-bench/redline/internal/record"
 )
 
-// Leftover passes the records on that NATS has of the level in progress, with its warm-up. Their times are known to within the clocks of
+// Leftover passes the records on that NATS has of the level in progress, with its warm-up, and with what workers told of each request. Their times are known to within the clocks of
 // the workers' machines and of NATS.
-func (r *Run) Leftover(each func(*record.Record)) error {
+func (r *Run) Leftover(each func(rec *record.Record, data []byte)) error {
 	ctx, cancel := context.WithTimeout(r.ctx, prepareTime)
 	defer cancel()
 	stream, err := r.bus.js.Stream(ctx, streamName(r.conf.Fleet.Run))
@@ -48,9 +48,9 @@ func (r *Run) Leftover(each func(*record.Record)) error {
 		if _, ok := base[msg.Subject()]; !ok {
 			base[msg.Subject()] = head.Mark - (meta.Timestamp.UnixNano() - clock.Wall(0))
 		}
-		if err := eachRecord(records, head.Records, func(rec *record.Record, _ []byte) {
+		if err := eachRecord(records, head.Records, func(rec *record.Record, data []byte) {
 			shift(rec, base[msg.Subject()])
-			each(rec)
+			each(rec, data)
 		}); err != nil {
 			return err
 		}

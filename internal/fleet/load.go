@@ -30,16 +30,16 @@ func (r *Run) Open(collect func(r *record.Record, events []record.Event, data []
 func (r *Run) broadcast(ctx context.Context, q request) ([]*reply, error) {
 	r.mu.Lock()
 	r.number++
-	q.Number, q.Epoch = r.number, r.claim.entry.Epoch
+	q.Number, q.Epoch, q.Load = r.number, r.claim.entry.Epoch, r.index
 	r.mu.Unlock()
 	inbox := r.bus.nc.NewRespInbox()
-	messages := make(chan *nats.Msg, 2*len(r.members)+16)
+	messages := make(chan *nats.Msg, 2*len(r.parts)+16)
 	sub, err := r.bus.nc.ChanSubscribe(inbox, messages)
 	if err != nil {
 		return nil, fmt.Errorf("send a request to the workers: %w", err)
 	}
 	defer func() { _ = sub.Unsubscribe() }()
-	answers := make([]*reply, len(r.members))
+	answers := make([]*reply, len(r.parts))
 	data := encode(q)
 	again := time.NewTicker(repeatEvery)
 	defer again.Stop()
@@ -53,7 +53,7 @@ func (r *Run) broadcast(ctx context.Context, q request) ([]*reply, error) {
 		case m := <-messages:
 			if a, err := readReply(m); err == nil && a.Index >= 0 && a.Index < len(answers) {
 				answers[a.Index] = &a
-				r.heard(r.members[a.Index])
+				r.heard(r.parts[a.Index])
 			}
 		case <-again.C:
 			send()
@@ -70,12 +70,12 @@ func (r *Run) broadcast(ctx context.Context, q request) ([]*reply, error) {
 func (r *Run) missing(answers []*reply) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return slices.ContainsFunc(r.members, func(m *member) bool { return answers[m.index] == nil && m.joined && m.lost == "" })
+	return slices.ContainsFunc(r.parts, func(m *part) bool { return answers[m.index] == nil && m.joined && m.lost == "" })
 }
 
 // heard notes that a worker has answered. Blocks are not read while Sync calls a function, which may ask the workers: their answers
 // say that they are alive.
-func (r *Run) heard(m *member) {
+func (r *Run) heard(m *part) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	m.seen = clock.Now()
@@ -85,7 +85,7 @@ func (r *Run) heard(m *member) {
 func (r *Run) refusal(answers []*reply) error {
 	for i, a := range answers {
 		if a != nil && a.Error != "" {
-			return fmt.Errorf("worker %s: %s", r.members[i].Name, a.Error)
+			return fmt.Errorf("worker %s: %s", r.parts[i].Name, a.Error)
 		}
 	}
 	return nil
@@ -114,7 +114,7 @@ func (r *Run) begin(ctx context.Context, o Order, starts func(at int64)) error {
 			r.cleared = gen
 		}
 		r.restart, r.clear = false, false
-		for _, m := range r.members {
+		for _, m := range r.parts {
 			m.gcPause, m.schedDelay, m.standstill = 0, 0, 0
 		}
 	})
@@ -125,11 +125,12 @@ func (r *Run) begin(ctx context.Context, o Order, starts func(at int64)) error {
 	if err != nil {
 		return err
 	}
-	at := clock.Now() + int64(r.lead())
-	q = request{Kind: kindGo, At: make([]int64, len(r.members))}
+	at := max(clock.Now()+int64(r.lead()), r.notBefore)
+	r.notBefore = 0
+	q = request{Kind: kindGo, At: make([]int64, len(r.parts))}
 	r.lock(func() {
 		r.gen, r.start = gen, at
-		for _, m := range r.members {
+		for _, m := range r.parts {
 			q.At[m.index] = at + m.clock.Ahead
 		}
 	})
@@ -140,15 +141,19 @@ func (r *Run) begin(ctx context.Context, o Order, starts func(at int64)) error {
 	return err
 }
 
+// StartAt sets the time at which the next load begins, unless the workers are ready only after it: the loads of several classes begin
+// together.
+func (r *Run) StartAt(at int64) { r.notBefore = at }
+
 // lead is how long before its time a start is announced: several ways of a message, and the time to send it to all.
 func (r *Run) lead() time.Duration {
 	most := int64(0)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, m := range r.members {
+	for _, m := range r.parts {
 		most = max(most, m.clock.Error)
 	}
-	return 50*time.Millisecond + time.Duration(8*most) + time.Duration(len(r.members))*50*time.Microsecond
+	return 50*time.Millisecond + time.Duration(8*most) + time.Duration(len(r.parts))*50*time.Microsecond
 }
 
 // Stop implements profile.Load.
@@ -169,7 +174,7 @@ func (r *Run) Working() bool {
 }
 
 func (r *Run) working() bool {
-	return slices.ContainsFunc(r.members, func(m *member) bool { return m.lost == "" && (m.head.Gen != r.gen || m.head.Working) })
+	return slices.ContainsFunc(r.parts, func(m *part) bool { return m.lost == "" && (m.head.Gen != r.gen || m.head.Working) })
 }
 
 // Finished implements profile.Load.
@@ -197,7 +202,7 @@ func (r *Run) Restart() { r.lock(func() { r.restart = true }) }
 func (r *Run) Sync(fn func()) {
 	now := clock.Now()
 	_ = r.await(context.Background(), func() bool {
-		return r.broken != nil || !slices.ContainsFunc(r.members, func(m *member) bool { return m.lost == "" && m.mark < now })
+		return r.broken != nil || !slices.ContainsFunc(r.parts, func(m *part) bool { return m.lost == "" && m.mark < now })
 	})
 	r.Look(fn)
 }
@@ -223,7 +228,7 @@ func (r *Run) Flights() []engine.Flight {
 			continue
 		}
 		list, _ := unpackFlights(a.Flights) // a damaged list is empty: it only says what was in flight at the end of a window
-		ahead := r.members[i].clock.Ahead
+		ahead := r.parts[i].clock.Ahead
 		for _, f := range list {
 			out = append(out, engine.Flight{Slot: int(r.slot(uint32(f.Slot), i)), Due: f.Due - ahead, Sent: f.Sent - ahead})
 		}
@@ -234,23 +239,23 @@ func (r *Run) Flights() []engine.Flight {
 // adoptClocks begins to use the offsets that were measured last. That happens only where a load begins or a window ends: a request that
 // is listed as in flight then has the same times in its record.
 func (r *Run) adoptClocks() {
-	for _, m := range r.members {
-		m.clock, m.measured = m.newClock, m.newMeasured
+	for _, m := range r.parts {
+		m.clock = m.newClock
 	}
 }
 
 // slot is the number of a worker's slot in the whole fleet.
-func (r *Run) slot(slot uint32, index int) uint32 { return slot*uint32(len(r.members)) + uint32(index) }
+func (r *Run) slot(slot uint32, index int) uint32 { return slot*uint32(len(r.parts)) + uint32(index) }
 
 // Worker implements profile.Fleet.
-func (r *Run) Worker(slot uint32) int { return int(slot) % len(r.members) }
+func (r *Run) Worker(slot uint32) int { return int(slot) % len(r.parts) }
 
 // sum adds up a figure of all members.
-func sum[T int | uint64 | time.Duration](r *Run, figure func(*member) T) T {
+func sum[T int | uint64 | time.Duration](r *Run, figure func(*part) T) T {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var n T
-	for _, m := range r.members {
+	for _, m := range r.parts {
 		n += figure(m)
 	}
 	return n
@@ -258,7 +263,7 @@ func sum[T int | uint64 | time.Duration](r *Run, figure func(*member) T) T {
 
 // InFlight implements profile.Load.
 func (r *Run) InFlight() int {
-	return sum(r, func(m *member) int {
+	return sum(r, func(m *part) int {
 		if m.lost != "" {
 			return 0
 		}
@@ -267,24 +272,24 @@ func (r *Run) InFlight() int {
 }
 
 // Sent implements profile.Load.
-func (r *Run) Sent() uint64 { return sum(r, func(m *member) uint64 { return m.head.Sent }) }
+func (r *Run) Sent() uint64 { return sum(r, func(m *part) uint64 { return m.head.Sent }) }
 
 // Behind is the mean of the workers.
 func (r *Run) Behind() time.Duration {
-	return sum(r, func(m *member) time.Duration { return m.head.Behind }) / time.Duration(len(r.members))
+	return sum(r, func(m *part) time.Duration { return m.head.Behind }) / time.Duration(len(r.parts))
 }
 
 // Dropped implements profile.Load.
-func (r *Run) Dropped() uint64 { return sum(r, func(m *member) uint64 { return m.head.Dropped }) }
+func (r *Run) Dropped() uint64 { return sum(r, func(m *part) uint64 { return m.head.Dropped }) }
 
 // Stalled implements profile.Load.
 func (r *Run) Stalled() time.Duration {
-	return sum(r, func(m *member) time.Duration { return m.head.Stalled })
+	return sum(r, func(m *part) time.Duration { return m.head.Stalled })
 }
 
 // Connections implements profile.Load.
 func (r *Run) Connections() (n int, busiest time.Duration) {
-	n = sum(r, func(m *member) int {
+	n = sum(r, func(m *part) int {
 		busiest = max(busiest, m.head.Busiest)
 		return m.head.Connections
 	})
@@ -302,8 +307,8 @@ func (r *Run) Scheduled() int64 {
 func (r *Run) Readings() []profile.Reading {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	out := make([]profile.Reading, len(r.members))
-	for i, m := range r.members {
+	out := make([]profile.Reading, len(r.parts))
+	for i, m := range r.parts {
 		out[i] = profile.Reading{
 			Name: m.Name, At: m.mark, MaxProcs: m.MaxProcs, Lost: m.lost, Dropped: m.head.Dropped, Stalled: m.head.Stalled, Vitals: m.vitals,
 			GCPause: m.gcPause, SchedDelay: m.schedDelay, Standstill: m.standstill, Connections: m.head.Connections, Busiest: m.head.Busiest,
@@ -313,7 +318,7 @@ func (r *Run) Readings() []profile.Reading {
 }
 
 // Broken implements profile.Fleet.
-func (r *Run) Broken() error {
+func (r *crew) Broken() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.broken
@@ -336,7 +341,9 @@ func (r *Run) Ended(lv *result.Level, limits []result.Reason) error {
 	r.mu.Lock()
 	until := r.sequence + 1
 	r.mu.Unlock()
-	err := insist(ctx, func() error { return r.stream.Purge(ctx, jetstream.WithPurgeSequence(until)) })
+	err := insist(ctx, func() error {
+		return r.stream.Purge(ctx, jetstream.WithPurgeSubject(r.subjects()), jetstream.WithPurgeSequence(until))
+	})
 	return r.bus.explainJetStream("remove records of a level that is over", err)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -12,14 +13,21 @@ import (
 	"github.com/redline-bench/redline/internal/vitals"
 )
 
-// member is a worker of the run. Run.mu guards what changes.
+// member is a worker of the run. crew.mu guards what changes.
 type member struct {
 	Hello
 	index int
 
-	// The offset in use and when it was measured, and the newest; see adoptClocks.
-	clock, newClock       offset
-	measured, newMeasured int64
+	newClock    offset // the newest; see adoptClocks
+	newMeasured int64
+	lost        string
+	lostAt      int64
+}
+
+// part is a worker as one load of the run knows it. crew.mu guards what changes.
+type part struct {
+	*member
+	clock offset // in use
 
 	joined  bool
 	seen    int64 // when its last block or answer came
@@ -31,8 +39,6 @@ type member struct {
 	records uint64
 	// The longest times since the load began.
 	gcPause, schedDelay, standstill time.Duration
-	lost                            string
-	lostAt                          int64
 }
 
 // drift is by how much two clocks may part: the error of an offset grows with its age.
@@ -42,7 +48,7 @@ const drift = 100e-6
 const keepClocksEvery = 10 * time.Second
 
 // lock calls fn while nothing of the run changes, and tells those who wait for a change.
-func (r *Run) lock(fn func()) {
+func (r *crew) lock(fn func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	fn()
@@ -51,7 +57,7 @@ func (r *Run) lock(fn func()) {
 }
 
 // await waits until a condition holds; it is asked while nothing changes.
-func (r *Run) await(ctx context.Context, holds func() bool) error {
+func (r *crew) await(ctx context.Context, holds func() bool) error {
 	for {
 		r.mu.Lock()
 		ok, changed := holds(), r.changed
@@ -70,13 +76,13 @@ func (r *Run) await(ctx context.Context, holds func() bool) error {
 }
 
 // measureClocks measures the offset of every worker's clock.
-func (r *Run) measureClocks(ctx context.Context) error {
-	errs := make([]error, len(r.members))
+func (r *crew) measureClocks(ctx context.Context) error {
+	errs := make([]error, len(r.workers))
 	r.each(func(m *member) { errs[m.index] = r.measureClock(ctx, m) })
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	for _, m := range r.members {
+	for _, m := range r.workers {
 		if d := m.newClock.Wall; d.Abs() > offClock {
 			where := "ahead of"
 			if d < 0 {
@@ -88,7 +94,7 @@ func (r *Run) measureClocks(ctx context.Context) error {
 	return nil
 }
 
-func (r *Run) measureClock(ctx context.Context, m *member) error {
+func (r *crew) measureClock(ctx context.Context, m *member) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTime)
 	defer cancel()
 	o, err := estimate(ctx, func(ctx context.Context) (now, wall int64, err error) {
@@ -108,7 +114,7 @@ func (r *Run) measureClock(ctx context.Context, m *member) error {
 }
 
 // keepClocks measures the clocks again and again: they drift.
-func (r *Run) keepClocks() {
+func (r *crew) keepClocks() {
 	for pause(r.ctx, keepClocksEvery) {
 		r.each(func(m *member) {
 			if r.alive(m) {
@@ -118,14 +124,14 @@ func (r *Run) keepClocks() {
 	}
 }
 
-func (r *Run) alive(m *member) bool {
+func (r *crew) alive(m *member) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return m.lost == ""
 }
 
 // beat sends heartbeats to the workers.
-func (r *Run) beat() {
+func (r *crew) beat() {
 	data := encode(request{Kind: kindHeartbeat, Epoch: r.claim.entry.Epoch})
 	for {
 		_ = r.bus.nc.Publish(runSubject(r.conf.Fleet.Run), data) // the next one comes soon
@@ -136,10 +142,9 @@ func (r *Run) beat() {
 }
 
 // watch looks for workers that send nothing any more.
-func (r *Run) watch() {
-	const every = 100 * time.Millisecond
+func (r *crew) watch() {
 	last, away := clock.Now(), int64(0) // since when there is no connection
-	for pause(r.ctx, every) {
+	for pause(r.ctx, watchEvery) {
 		now := clock.Now()
 		if !r.bus.nc.IsConnected() {
 			if away == 0 {
@@ -151,8 +156,8 @@ func (r *Run) watch() {
 			}
 		} else if away != 0 { // what the workers sent meanwhile is still to come
 			r.lock(func() {
-				for _, m := range r.members {
-					m.seen = max(m.seen, now)
+				for _, p := range r.allParts() {
+					p.seen = max(p.seen, now)
 				}
 			})
 			away = 0
@@ -165,14 +170,15 @@ func (r *Run) watch() {
 }
 
 // lose marks the workers that have been silent for too long.
-func (r *Run) lose(now int64) {
+func (r *crew) lose(now int64) {
 	r.mu.Lock()
 	var gone []*member
+	var silent []time.Duration
 	newest := int64(0)
-	for _, m := range r.members {
-		newest = max(newest, m.seen)
-		if m.lost == "" && now-m.seen > int64(workerTimeout) {
-			gone = append(gone, m)
+	for _, p := range r.allParts() {
+		newest = max(newest, p.seen)
+		if p.lost == "" && now-p.seen > int64(workerTimeout) && !slices.Contains(gone, p.member) {
+			gone, silent = append(gone, p.member), append(silent, time.Duration(now-p.seen))
 		}
 	}
 	r.mu.Unlock()
@@ -186,7 +192,7 @@ func (r *Run) lose(now int64) {
 	reasons := make([]string, len(gone))
 	var asked sync.WaitGroup
 	for i, m := range gone {
-		asked.Go(func() { reasons[i] = r.askWhy(m, now) })
+		asked.Go(func() { reasons[i] = r.askWhy(m, silent[i]) })
 	}
 	asked.Wait()
 	r.lock(func() {
@@ -195,7 +201,7 @@ func (r *Run) lose(now int64) {
 		}
 	})
 	left := 0
-	for _, m := range r.members {
+	for _, m := range r.workers {
 		if r.alive(m) {
 			left++
 		}
@@ -210,32 +216,30 @@ func (r *Run) lose(now int64) {
 			r.conf.Warn("worker %s was lost: %s; the run goes on without its share", m.Name, m.lost)
 		}
 	}
-	r.judgeFailures()
+	for _, run := range r.runs {
+		run.judgeFailures()
+	}
 }
 
 // askWhy asks a worker that sent no records for a while why that is.
-func (r *Run) askWhy(m *member, now int64) string {
+func (r *crew) askWhy(m *member, silent time.Duration) string {
 	ctx, cancel := context.WithTimeout(r.ctx, lastQuestion)
 	defer cancel()
 	if answer, err := r.request(ctx, m, request{Kind: kindClock}); err == nil && answer.Error != "" {
 		return answer.Error
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return fmt.Sprintf("it sent nothing for %s", time.Duration(now-m.seen).Round(100*time.Millisecond))
+	return fmt.Sprintf("it sent nothing for %s", silent.Round(100*time.Millisecond))
 }
 
 // breakDown ends the run.
-func (r *Run) breakDown(why error) {
+func (r *crew) breakDown(why error) {
 	r.lock(func() {
 		if r.broken != nil {
 			return
 		}
 		r.broken = why
-		select {
-		case <-r.failed:
-		default:
-			close(r.failed)
+		for _, run := range r.runs {
+			run.endLoad()
 		}
 	})
 }

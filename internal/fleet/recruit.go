@@ -14,10 +14,11 @@ import (
 
 	"github.com/redline-bench/redline/internal/cleantext"
 	"github.com/redline-bench/redline/internal/profile"
+	"github.com/redline-bench/redline/internal/unit"
 )
 
 // find waits for enough free workers. All takes those that answer within a short time.
-func (r *Run) find(ctx context.Context) ([]Hello, error) {
+func (r *crew) find(ctx context.Context) ([]Hello, error) {
 	wanted := r.conf.Fleet.Wanted()
 	deadline, settle := time.Now().Add(r.conf.Fleet.Wait), time.Now().Add(time.Second)
 	told := -1
@@ -41,7 +42,7 @@ func (r *Run) find(ctx context.Context) ([]Hello, error) {
 	}
 }
 
-func (r *Run) tooFew(free int, others []Hello) error {
+func (r *crew) tooFew(free int, others []Hello) error {
 	var why strings.Builder
 	for _, h := range others {
 		if h.Protocol != Protocol {
@@ -50,12 +51,12 @@ func (r *Run) tooFew(free int, others []Hello) error {
 			fmt.Fprintf(&why, "; worker %s works for run %s", h.Name, h.Run)
 		}
 	}
-	return fmt.Errorf("%d of %s workers joined within %s%s; start more with 'redline worker --nats %s', or wait longer with --worker-wait",
-		free, r.conf.Fleet.Workers, r.conf.Fleet.Wait, why.String(), r.bus.at)
+	return fmt.Errorf("%s needed, %d joined within %s%s; start more with 'redline worker --nats %s', or wait longer with --worker-wait",
+		unit.Count(max(1, r.conf.Fleet.Wanted()), "worker"), free, r.conf.Fleet.Wait, why.String(), r.bus.at)
 }
 
 // ask lists the workers that answer within a quarter of a second, in the order of their names.
-func (r *Run) ask(ctx context.Context) (free, others []Hello, err error) {
+func (r *crew) ask(ctx context.Context) (free, others []Hello, err error) {
 	inbox := r.bus.nc.NewRespInbox()
 	answers := make(chan *nats.Msg, 1<<16)
 	sub, err := r.bus.nc.ChanSubscribe(inbox, answers)
@@ -90,9 +91,9 @@ func (r *Run) ask(ctx context.Context) (free, others []Hello, err error) {
 	}
 }
 
-// join has all workers prepare their share.
+// join has all workers prepare their share of the load.
 func (r *Run) join(ctx context.Context, job Job) error {
-	errs := make([]error, len(r.members))
+	errs := make([]error, len(r.workers))
 	r.each(func(m *member) {
 		j := job
 		j.Index = m.index
@@ -105,7 +106,7 @@ func (r *Run) join(ctx context.Context, job Job) error {
 		case answer.Error != "":
 			errs[m.index] = fmt.Errorf("worker %s: %s", m.Name, answer.Error)
 		default:
-			r.lock(func() { m.joined = true })
+			r.lock(func() { r.parts[m.index].joined = true })
 		}
 	})
 	if ctx.Err() != nil {
@@ -120,11 +121,11 @@ func (r *Run) join(ctx context.Context, job Job) error {
 }
 
 // each calls fn for all members, several at a time.
-func (r *Run) each(fn func(*member)) {
+func (r *crew) each(fn func(*member)) {
 	const most = 64
 	var wait sync.WaitGroup
 	gate := make(chan struct{}, most)
-	for _, m := range r.members {
+	for _, m := range r.workers {
 		gate <- struct{}{}
 		wait.Go(func() {
 			defer func() { <-gate }()
@@ -135,7 +136,7 @@ func (r *Run) each(fn func(*member)) {
 }
 
 // request asks one worker. A request that gets no answer is repeated until ctx ends.
-func (r *Run) request(ctx context.Context, m *member, q request) (reply, error) {
+func (r *crew) request(ctx context.Context, m *member, q request) (reply, error) {
 	data := encode(q)
 	most := repeatEvery
 	if q.Kind == kindJoin {
@@ -154,7 +155,7 @@ func (r *Run) request(ctx context.Context, m *member, q request) (reply, error) 
 		if ctx.Err() != nil || errors.Is(err, nats.ErrConnectionClosed) {
 			return reply{}, err
 		}
-		if errors.Is(err, nats.ErrNoResponders) && !pause(ctx, repeatEvery) {
+		if !errors.Is(err, context.DeadlineExceeded) && !pause(ctx, repeatEvery) { // the error came at once
 			return reply{}, err
 		}
 	}

@@ -133,9 +133,10 @@ func (o *sender) refusal() string {
 // submit sends a block. It has an id, so that NATS keeps it once however often it is sent.
 func (o *sender) submit(p *sentBlock) {
 	p.sent = time.Now()
-	msg := nats.NewMsg(blockSubject(o.s.job.Run, o.s.job.Epoch, o.s.job.Index))
+	job := o.s.job
+	msg := nats.NewMsg(blockSubject(job.Run, job.Epoch, job.Load, job.Index))
 	msg.Data = p.data
-	id := fmt.Sprintf("%s.%d.%d.%d", o.s.job.Run, o.s.job.Epoch, o.s.job.Index, p.seq)
+	id := fmt.Sprintf("%s.%d.%d.%d.%d", job.Run, job.Epoch, job.Load, job.Index, p.seq)
 	ack, err := o.s.w.Bus.js.PublishMsgAsync(msg, jetstream.WithMsgID(id))
 	p.ack = ack
 	if err == nil {
@@ -193,7 +194,7 @@ func (o *sender) note(err error) {
 
 func (o *sender) refuse(why string) {
 	if o.refused == "" {
-		o.s.w.Say("run %s: NATS does not take the records: %s; requests wait until it does", o.s.job.Run, why)
+		o.s.w.Say("%s: NATS does not take the records: %s; requests wait until it does", o.s.job.title(), why)
 	}
 	o.refused = "NATS does not take its records: " + why
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/redline-bench/redline/internal/fleet"
+	"github.com/redline-bench/redline/internal/fleet/hub"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/result"
@@ -37,6 +38,50 @@ func (p taskShare) Err() error {
 		return *err
 	}
 	return nil
+}
+
+// The secrets of a run without a plan go over TLS, and the files of NATS have none of them; a coordinator that takes the run up has its
+// options without them.
+func TestSecretsOfATaskStayOutOfJetStream(t *testing.T) {
+	t.Parallel()
+	cert, key, ca := certificates(t, t.TempDir())
+	store := t.TempDir()
+	h, err := hub.Start(t.Context(), plan.NATS{URL: "embedded://u:pass@127.0.0.1:0", Cert: cert, Key: key}, store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(h.Stop)
+	n := h.NATS()
+	n.Cert, n.Key, n.CA = "", "", ca
+	c := &crew{}
+	given := make(chan string, 1)
+	c.start(t, n, "a", func(w *fleet.Worker) {
+		w.Prepare = func(hard context.Context, job *fleet.Job, collect fleet.Collect) (fleet.Maker, error) {
+			given <- strings.Join(job.Given(), " ")
+			job.Plan = testPlan(nil)
+			return c.prepare(hard, &fleet.Job{Plan: job.Plan, Of: job.Of}, collect)
+		}
+	})
+	bus := dial(t, n)
+	conf := config(c, "talk", "1", nil)
+	public := []string{"--model=m", "--api-key=***"}
+	conf.Command, conf.Task = "llm", &fleet.Task{Options: public, Secrets: []string{"", "--api-key=hush-hush"}, Names: []string{"--api-key"}, Kept: public}
+	run, err := fleet.Gather(t.Context(), bus, conf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := <-given; got != "--model=m --api-key=hush-hush" {
+		t.Errorf("the worker has %q", got)
+	}
+	withoutText(t, store, "hush-hush")
+	run.Abandon(t.Context())
+	if run, err = fleet.Attach(t.Context(), bus, config(c, "talk", "1", nil)); err != nil {
+		t.Fatal(err)
+	}
+	if run.Command() != "llm" || !slices.Equal(run.Options(), public) {
+		t.Errorf("redline %s %q", run.Command(), run.Options())
+	}
+	run.End(t.Context())
 }
 
 // A command without a plan has its options, files and phases carried to the workers; what they say of each request comes back with the

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/nats-io/nats.go"
@@ -12,6 +13,7 @@ import (
 	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/engine"
 	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/unit"
 )
 
 // Maker makes a worker's share of the loads of a run.
@@ -34,7 +36,7 @@ type Maker interface {
 // Collect receives the records of a Maker. The coordinator gets data with the record.
 type Collect func(r *record.Record, events []record.Event, data []byte)
 
-// Worker waits for runs and makes its share of their loads, one run at a time.
+// Worker waits for runs and makes its share of their loads, one run at a time. The loads of a scenario's classes are made at the same time.
 type Worker struct {
 	Bus   *Bus
 	Hello Hello
@@ -52,9 +54,9 @@ type Worker struct {
 	// Clock reads the monotonic and the wall clock; nil is the clock of the process.
 	Clock func() (now, wall int64)
 
-	mu         sync.Mutex
-	assignment *assignment // nil while the worker is free
-	done       chan struct{}
+	mu          sync.Mutex
+	assignments []*assignment // of one run, one for each of its loads; empty while the worker is free
+	done        chan struct{}
 }
 
 // Run answers coordinators until ctx ends, or until the first run is over with Once.
@@ -83,29 +85,38 @@ func (w *Worker) Run(ctx context.Context) error {
 	for {
 		select {
 		case <-ctx.Done():
-			if s := w.current(); s != nil {
-				s.end("the worker was stopped")
-			}
+			endAll(w.current(), "the worker was stopped")
 			return nil
 		case <-w.done:
-			if w.Once {
+			if w.Once && len(w.current()) == 0 {
 				return nil
 			}
 		}
 	}
 }
 
-func (w *Worker) current() *assignment {
+// current are the loads that the worker makes.
+func (w *Worker) current() []*assignment {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.assignment
+	return slices.Clone(w.assignments)
+}
+
+// endAll leaves a run and returns when nothing is in flight any more.
+func endAll(list []*assignment, why string) {
+	for _, s := range list {
+		s.cancel(leftError(why))
+	}
+	for _, s := range list {
+		<-s.ended
+	}
 }
 
 func (w *Worker) answerHello(m *nats.Msg) {
 	h := w.Hello
 	h.TLS = w.Bus.Secure()
-	if s := w.current(); s != nil {
-		h.Run = s.job.Run
+	if list := w.current(); len(list) > 0 {
+		h.Run = list[0].job.Run
 	}
 	_ = m.Respond(encode(h)) // a coordinator that gets no answer asks again
 }
@@ -145,8 +156,10 @@ func (w *Worker) redact(text string) string {
 
 // refusal is why NATS does not take the records of this worker; empty while it does.
 func (w *Worker) refusal() string {
-	if s := w.current(); s != nil {
-		return s.out.refusal()
+	for _, s := range w.current() {
+		if why := s.out.refusal(); why != "" {
+			return why
+		}
 	}
 	return ""
 }
@@ -162,53 +175,65 @@ func (w *Worker) join(ctx context.Context, job *Job) error {
 	}
 	run, cancel := context.WithCancelCause(context.WithoutCancel(ctx)) // it ends by the assignment's own end, so that its cause is known
 	s := newAssignment(run, cancel, w, job)
-	for {
-		before, assigned := w.assign(ctx, s)
-		if assigned {
-			break
-		}
-		if before != nil && before.job.Run == job.Run && before.job.Epoch < job.Epoch {
-			before.end("another coordinator has taken the run up")
-			continue
-		}
+	before, err := w.assign(ctx, s)
+	if err != nil || before != nil {
 		cancel(nil)
-		switch {
-		case before == nil:
-			return errors.New("it is being stopped")
-		case before.job.Run == job.Run && before.job.Epoch == job.Epoch:
-			return before.joined() // the coordinator asks again: its first request or our answer was lost
-		}
-		return fmt.Errorf("it works for run %s", before.job.Run)
 	}
-	w.Say("run %s: joined as worker %d of %d", job.Run, job.Index+1, job.Of)
+	switch {
+	case err != nil:
+		return err
+	case before != nil:
+		return before.joined() // the coordinator asks again: its first request or our answer was lost
+	}
+	w.Say("%s: joined as worker %d of %d", job.title(), job.Index+1, job.Of)
 	go s.run(run)
-	err := s.joined()
+	err = s.joined()
 	if err != nil {
-		w.Say("run %s: %v", job.Run, err)
+		w.Say("%s: %v", job.title(), err)
 	}
 	return err
 }
 
-// assign gives the worker an assignment if it is free. Otherwise it returns the assignment that the worker has, or nil if the worker is being
-// stopped.
-func (w *Worker) assign(ctx context.Context, s *assignment) (before *assignment, assigned bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.assignment == nil && ctx.Err() == nil {
-		w.assignment = s
-		return nil, true
+// assign gives the worker an assignment. It returns the one that the worker has for the same load. A worker that makes loads of another run
+// takes no assignment, nor one that is being stopped; loads for an earlier coordinator of the run end.
+func (w *Worker) assign(ctx context.Context, s *assignment) (same *assignment, err error) {
+	for {
+		earlier, same, err := w.add(ctx, s)
+		if len(earlier) == 0 {
+			return same, err
+		}
+		endAll(earlier, "another coordinator has taken the run up")
 	}
-	return w.assignment, false
 }
 
-// left makes the worker free again.
+func (w *Worker) add(ctx context.Context, s *assignment) (earlier []*assignment, same *assignment, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if ctx.Err() != nil {
+		return nil, nil, errors.New("it is being stopped")
+	}
+	for _, before := range w.assignments {
+		switch at, job := before.job, s.job; {
+		case at.Run != job.Run || at.Epoch > job.Epoch:
+			return nil, nil, fmt.Errorf("it works for run %s", at.Run)
+		case at.Epoch < job.Epoch:
+			earlier = append(earlier, before)
+		case at.Load == job.Load:
+			return nil, before, nil
+		}
+	}
+	if len(earlier) == 0 {
+		w.assignments = append(w.assignments, s)
+	}
+	return earlier, nil, nil
+}
+
+// left makes the worker free of an assignment.
 func (w *Worker) left(s *assignment, why string) {
 	w.mu.Lock()
-	if w.assignment == s {
-		w.assignment = nil
-	}
+	w.assignments = slices.DeleteFunc(w.assignments, func(other *assignment) bool { return other == s })
 	w.mu.Unlock()
-	w.Say("run %s: left: %s; %d records were acknowledged", s.job.Run, why, s.out.acknowledged())
+	w.Say("%s: left: %s; %s acknowledged", s.job.title(), why, unit.Count(s.out.acknowledged(), "record"))
 	select {
 	case w.done <- struct{}{}:
 	default:

@@ -85,6 +85,19 @@ func workers(v string) (string, error) {
 	return v, nil
 }
 
+// Check refuses options of a fleet that are given without --workers. given tells whether an option was given.
+func (f *Fleet) Check(given func(name string) bool) error {
+	if f.Workers != "" {
+		return nil
+	}
+	for _, row := range f.Rows() {
+		if given(row.Long) {
+			return fmt.Errorf("--%s is for --workers, which says how many workers make the load", row.Long)
+		}
+	}
+	return nil
+}
+
 // Wanted is how many workers the run needs; 0 takes all.
 func (f *Fleet) Wanted() int {
 	n, _ := strconv.Atoi(f.Workers)

@@ -23,13 +23,14 @@ func (r *Runner) Collect(leftover func(each func(*record.Record)) error) (*resul
 	r.Known = nil
 	lv := result.Level{Mode: r.Plan.Load.Mode, Unfinished: true, Reason: "the coordinator ended during this level"}
 	win := measure.NewWindow(r.setup())
-	var from, until int64
+	var from, until int64 // below 0 before the start of this process
 	var failed error
+	first := true
 	err := leftover(func(rec *record.Record) {
-		if from == 0 || rec.Sent < from {
-			from = rec.Sent
+		if first {
+			from, until, first = rec.Sent, rec.End, false
 		}
-		until = max(until, rec.End)
+		from, until = min(from, rec.Sent), max(until, rec.End)
 		win.Add(rec)
 		if r.Tap != nil && failed == nil {
 			failed = r.Tap(&lv, 0, rec)

@@ -64,10 +64,7 @@ type Fleet interface {
 	Load
 	// Open names the function that receives all records. It is called once, before the first load.
 	Open(collect func(r *record.Record, events []record.Event, data []byte))
-	// Worker is the number of the worker that a slot belongs to.
-	Worker(slot uint32) int
-	// Readings are what the workers have counted until now, in the order of their numbers.
-	Readings() []Reading
+	Workers
 	// Broken is why the workers cannot go on; nil while they can.
 	Broken() error
 	// Ended keeps a level that is over, with the reasons why the client limited it, and lets go of its records. The level of a

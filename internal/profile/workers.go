@@ -99,7 +99,7 @@ func (m *levelRun) judgeWorkers(used []*pass, duration time.Duration) []result.R
 		m.shareOf(&l, total, i, len(last))
 		w, why := total.Worker(to.Name, l)
 		if w.Lost = to.Lost; w.Lost != "" {
-			why = []result.Reason{{What: "was lost: " + w.Lost + "; its share of the load was not sent", Try: "look at the worker and its machine, then run again"}}
+			why = []result.Reason{lost(w.Lost)}
 		}
 		for _, r := range why {
 			r.What = fmt.Sprintf("worker %s: %s", to.Name, r.What)

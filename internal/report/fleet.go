@@ -7,6 +7,7 @@ import (
 
 	"github.com/redline-bench/redline/internal/cleantext"
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/unit"
 )
 
 // mostWorkers limits how many workers are listed one by one; the result has all of them.
@@ -45,9 +46,16 @@ func workers(p *page, l *result.Level) {
 	}
 }
 
-// Fleet writes how exactly the workers of a run worked together.
+// Workers writes what each worker of a fleet did in a level. It writes nothing for a level without a fleet.
+func Workers(w io.Writer, l *result.Level, style Style) {
+	p := page{Style: style}
+	workers(&p, l)
+	p.to(w)
+}
+
+// Fleet writes how exactly the workers of a run worked together. A run whose records were collected later has none.
 func Fleet(w io.Writer, f *result.Fleet) {
-	if f == nil {
+	if f == nil || len(f.Members) == 0 {
 		return
 	}
 	lost := 0
@@ -56,6 +64,6 @@ func Fleet(w io.Writer, f *result.Fleet) {
 			lost++
 		}
 	}
-	fmt.Fprintf(w, "Fleet: run %s, %d workers (%d lost), started at most %s apart, clocks known to within %s\n", f.Run, len(f.Members), lost,
+	fmt.Fprintf(w, "Fleet: run %s, %s (%d lost), started at most %s apart, clocks known to within %s\n", f.Run, unit.Count(len(f.Members), "worker"), lost,
 		time.Duration(f.StartSkewNs+2*f.ClockErrorNs).Round(time.Microsecond), time.Duration(f.ClockErrorNs).Round(time.Microsecond))
 }

@@ -18,6 +18,8 @@ import (
 type options struct {
 	fleet   plan.Fleet
 	given   plan.Given
+	apiKey  string   // of redline llm
+	extra   []string // fields of bodies of redline llm
 	output  plan.Output
 	outcome plan.Outcome
 	collect bool
@@ -34,8 +36,11 @@ func (o *options) rows() []option.Row {
 		{Long: "drop", Help: "remove what NATS keeps of the run", To: option.Switch(&o.drop)},
 		{Long: "header", Short: 'H', Arg: "'NAME: VALUE'", Repeat: true, Help: "value of a secret header of the run", Secret: secret.Header, To: option.Func(o.addHeader)},
 		{Long: "url", Short: 'u', Arg: "URL", Help: "address of the server, in place of the run's", Secret: secret.URL, To: option.Text(&o.given.URL)},
+		{Long: "endpoint", Arg: "PATH", Help: "path of the requests, in place of the run's", Secret: secret.URL, To: option.Text(&o.given.Endpoint)},
+		{Long: "api-key", Arg: "KEY", Help: "API key of a run of redline llm", Secret: secret.Whole, To: option.Text(&o.apiKey)},
+		{Long: "extra-inputs", Arg: "NAME:VALUE", Repeat: true, Help: "field with a secret in the requests of a run of redline llm", Secret: secret.Pair, To: option.Append(&o.extra)},
 		{Long: "json", Arg: "FILE", Writes: true, Help: "write the whole result as JSON", To: option.Text(&o.output.ResultJSON)},
-		{Long: "csv", Short: 'f', Arg: "FILE", Writes: true, Help: "write a CSV report with one row per level", To: option.Text(&o.output.CSV)},
+		{Long: "csv", Short: 'f', Arg: "FILE", Writes: true, Help: "redline profile: write a CSV report with one row per level", To: option.Text(&o.output.CSV)},
 	})
 	own = append(own, o.fleet.NATS.Rows("or embedded, where the run had a server in its process")...)
 	return append(own, o.outcome.Rows()...)
@@ -68,7 +73,7 @@ func Run(p *command.IO, args []string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	conf := coordinator.Config(p, fleet.Config{Fleet: o.fleet, Command: "profile"})
+	conf := coordinator.Config(p, fleet.Config{Fleet: o.fleet})
 	if o.drop {
 		defer bus.Close()
 		return command.ExitOK, fleet.Drop(sigs.Soft, bus.Bus, conf)
@@ -79,17 +84,24 @@ func Run(p *command.IO, args []string) (int, error) {
 		return 0, err
 	}
 	line := option.CommandLine("redline attach "+o.fleet.Run, table.Arguments())
+	if run.Command() == "llm" {
+		return o.languageModel(p, sigs, line, bus, run)
+	}
 	pl, err := o.plan(run.Plan())
 	if err != nil {
 		run.Abandon(sigs.Soft)
 		bus.Close()
 		return 0, err
 	}
-	fmt.Fprintf(p.Stderr, "run %s: levels that were over when its coordinator ended: %d\n", o.fleet.Run, len(run.Known()))
+	o.sayKnown(p, run)
 	if o.collect {
 		return profile.Collect(p, sigs, pl, line, bus, run)
 	}
 	return profile.TakeUp(p, sigs, pl, line, bus, run)
+}
+
+func (o *options) sayKnown(p *command.IO, run *fleet.Run) {
+	fmt.Fprintf(p.Stderr, "run %s: levels that were over when its coordinator ended: %d\n", o.fleet.Run, len(run.Known()))
 }
 
 // plan is the plan of the run with what the command line gives.
@@ -110,14 +122,17 @@ func (o *options) plan(written *plan.Plan) (*plan.Plan, error) {
 // Command describes the command.
 func Command() option.Command {
 	return option.Command{
-		Common: []string{"nats", "nats-creds", "collect", "drop", "header", "url", "json", "report", "assert"},
+		Common: []string{"nats", "nats-creds", "collect", "drop", "header", "url", "api-key", "json", "report", "assert"},
 		Rows:   defaults().rows(),
-		Exits:  []option.Exit{{Code: command.ExitError, Meaning: "there is no such run, or its coordinator is at work; the other codes are those of redline profile"}},
+		Exits:  []option.Exit{{Code: command.ExitError, Meaning: "there is no such run, or its coordinator is at work; the other codes are those of the run's command"}},
 		Intro: `Usage: redline attach RUN [options]
 
-Takes up a run of 'redline profile --workers' whose coordinator ended early. Levels that were over are
-kept; the level that was in progress is measured again, and the rest follows. With --collect nothing more
-is sent, and the records that the workers had sent are reported.
+Takes up a run of 'redline profile --workers' or 'redline llm --workers' whose coordinator ended early.
+Levels that were over are kept; the level that was in progress is measured again, and the rest follows.
+With --collect nothing more is sent, and the records that the workers had sent are reported.
+
+Files that the run reads are sent to the workers again: start attach in the folder of the run. Secrets of
+the run must be given again. Runs of 'redline find' and 'redline run' cannot be taken up, only removed.
 `,
 		Examples: `  redline attach nightly --nats nats://nats.example:4222
       go on with the run nightly

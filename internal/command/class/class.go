@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/internal/command/outcome"
+	"github.com/redline-bench/redline/internal/fleet"
 	"github.com/redline-bench/redline/internal/gate"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/result"
@@ -25,6 +26,10 @@ type Class interface {
 	Prepare(tracing *traceid.Sampler) error
 	// Server is what is read of the server besides. It comes after Prepare.
 	Server() outcome.Server
+	// Work is what the workers of a fleet do for the class. It comes after Prepare. UseWorkers has them make the load in place of this
+	// process.
+	Work() (fleet.Work, error)
+	UseWorkers(workers *fleet.Run)
 	// FirstRequest is the first request as it would go on the wire. It comes after Prepare, and sends nothing.
 	FirstRequest(ctx context.Context) ([]byte, error)
 	// Measure sends the load and measures it. The result has the levels, the verdict and the plan of the class.

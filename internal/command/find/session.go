@@ -146,6 +146,10 @@ func (s *session) fitProbeTimes(c *find.Config) {
 
 // limitInFlight sets the highest number of requests in flight to what this machine can have.
 func (s *session) limitInFlight(c *find.Config) error {
+	if s.traffic.Plan().Fleet.Workers != "" { // workers have connections of their own
+		c.Highest = cmp.Or(c.Highest, highestInFlight)
+		return nil
+	}
 	at := s.traffic.Plan().Target
 	if c.Highest > 0 {
 		return target.CheckConnections(&at, int(c.Highest))

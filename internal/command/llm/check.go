@@ -164,7 +164,7 @@ func (p *Plan) checkResponses(f *plan.Faults) {
 	f.When(p.Streaming && p.NoStream, "--streaming and --no-streaming exclude each other")
 	f.When(p.Prefill > 0 && !streams, "--prefill-concurrency needs --streaming: without it there is no first token")
 	if len(most) > 0 && len(p.modes()) == 0 {
-		f.When(p.Prefill > most[0], "--prefill-concurrency %d is more than the concurrency %d", p.Prefill, most[0])
+		f.When(streams && p.Prefill > most[0], "--prefill-concurrency %d is more than the concurrency %d", p.Prefill, most[0])
 	}
 	f.When(p.ExactOutput && !k.SetsLeast(),
 		"--output-tokens-mean-deterministic: --endpoint-type %s has no field for the least number of tokens; give the server's own field with --extra-inputs", p.Kind)

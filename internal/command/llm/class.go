@@ -7,6 +7,7 @@ import (
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/command/class"
 	"github.com/redline-bench/redline/internal/command/outcome"
+	"github.com/redline-bench/redline/internal/fleet"
 	"github.com/redline-bench/redline/internal/gate"
 	"github.com/redline-bench/redline/internal/llm/load"
 	"github.com/redline-bench/redline/internal/plan"
@@ -19,9 +20,16 @@ type Class struct{ run }
 
 var _ class.Class = (*Class)(nil)
 
-// ParseClass reads the options of a class. alone: no other class runs beside it, so it may have several levels.
-func ParseClass(p *command.IO, sigs *command.Signals, args []string, alone bool) (*Class, error) {
+// ParseClass reads the options of a class, which workers of the fleet make, if there are any. alone: no other class runs beside it, so it
+// may have several levels.
+func ParseClass(p *command.IO, sigs *command.Signals, args []string, workers plan.Fleet, alone bool) (*Class, error) {
 	t, err := read(args, p.Secrets)
+	if err == nil && workers.Workers != "" {
+		var faults plan.Faults
+		t.opts = t.opts.with(func(p *Plan) { p.Fleet = workers })
+		t.opts.checkFleet(&faults)
+		err = faults.Err()
+	}
 	switch {
 	case err != nil:
 		return nil, err
@@ -41,7 +49,7 @@ func ParseClass(p *command.IO, sigs *command.Signals, args []string, alone bool)
 // Outside are the options that a class cannot have.
 func Outside() []string {
 	list := class.Outside()
-	for _, row := range new(plan.Fleet).Rows() { // a scenario runs on one machine
+	for _, row := range new(plan.Fleet).Rows() { // the workers are those of all classes
 		list = append(list, row.Name())
 	}
 	return list
@@ -64,6 +72,15 @@ func (c *Class) Prepare(tracing *traceid.Sampler) error {
 
 // Server implements class.Class.
 func (c *Class) Server() outcome.Server { return c.watched() }
+
+// Work implements class.Class.
+func (c *Class) Work() (fleet.Work, error) {
+	task, err := c.task()
+	return fleet.Work{Command: "llm", Task: task}, err
+}
+
+// UseWorkers implements class.Class.
+func (c *Class) UseWorkers(workers *fleet.Run) { c.workers.run = workers }
 
 // FirstRequest implements class.Class.
 func (c *Class) FirstRequest(ctx context.Context) ([]byte, error) {

@@ -22,6 +22,7 @@ func (r *run) end(limits [][]result.Reason, stopped string, err error) int {
 	r.conclude(limits, stopped, err)
 	r.outcome.Sign(r.res, r.hash)
 	werr := report.WriteFile(r.Files, r.opts.JSON, r.res)
+	r.workers.keep = r.workers.keep && werr != nil
 	if len(r.res.Levels) > 0 && (!r.opts.blocks() || r.opts.Verbose) {
 		r.showVerdict()
 	}

@@ -13,16 +13,13 @@ import (
 	"github.com/redline-bench/redline/internal/llm/load"
 	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/profile"
+	"github.com/redline-bench/redline/internal/result"
 )
 
 // checkWorkers names the first option that has no meaning without --workers.
 func (o *options) checkWorkers() error {
-	for _, row := range o.Fleet.Rows() {
-		if o.Fleet.Workers == "" && o.table.Given(row.Long) {
-			return fmt.Errorf("--%s is for --workers, which says how many workers make the load", row.Long)
-		}
-	}
-	return nil
+	return o.Fleet.Check(o.table.Given)
 }
 
 // checkFleet names what has no meaning with --workers.
@@ -38,7 +35,7 @@ func (p *Plan) checkFleet(f *plan.Faults) {
 // oneMachine refuses --workers for a command that makes its load on one machine.
 func (p *Plan) oneMachine(command string) error {
 	if p.Fleet.Workers != "" {
-		return fmt.Errorf("--workers is for redline llm, redline profile and redline find profile; %s makes its load on one machine", command)
+		return fmt.Errorf("--workers is for runs and searches; %s makes its load on one machine", command)
 	}
 	return nil
 }
@@ -46,54 +43,68 @@ func (p *Plan) oneMachine(command string) error {
 // workers are the workers of a run; the zero value is a run without workers.
 type workers struct {
 	fleet plan.Fleet
-	bus   *coordinator.Bus
+	bus   *coordinator.Bus // nil in a class of a scenario, which shares the workers with the others
 	run   *fleet.Run
+	// taken: the run was taken up. keep leaves what NATS has of it when it ends: its result is not written yet.
+	taken, keep bool
 }
 
-// close lets the workers go, and removes what NATS has of the run.
+// close lets the workers go, and removes what NATS has of the run unless it is kept.
 func (w *workers) close() {
-	if w.run != nil {
-		w.run.End(context.Background()) // also after an interrupt
+	ctx := context.Background() // also after an interrupt
+	switch {
+	case w.run == nil || w.bus == nil:
+	case w.keep:
+		w.run.Abandon(ctx)
+	default:
+		w.run.End(ctx)
 	}
 	w.bus.Close()
 }
 
-// connectFleet connects to NATS. It does nothing without --workers.
-func (r *run) connectFleet() (err error) {
-	if r.opts.Fleet.Workers == "" {
+// connect connects to NATS. It does nothing without --workers.
+func (w *workers) connect(t *traffic) (err error) {
+	if t.opts.Fleet.Workers == "" || w.bus != nil {
 		return nil
 	}
-	if r.workers.fleet, err = coordinator.Named(r.opts.Fleet); err != nil {
+	if w.fleet, err = coordinator.Named(t.opts.Fleet); err != nil {
 		return err
 	}
-	r.workers.bus, err = coordinator.Open(r.sigs.Soft, r.IO, r.workers.fleet.NATS)
+	w.bus, err = coordinator.Open(t.sigs.Soft, t.IO, w.fleet.NATS)
 	return err
 }
 
 // gather has the workers prepare. It does nothing without --workers.
-func (r *run) gather() error {
-	w := &r.workers
+func (w *workers) gather(t *traffic, command string) error {
 	if w.bus == nil {
 		return nil
 	}
-	task, err := r.task()
+	task, err := t.task()
 	if err != nil {
 		return err
 	}
-	w.run, err = fleet.Gather(r.sigs.Soft, w.bus.Bus, coordinator.Config(r.IO, fleet.Config{
-		Fleet: w.fleet, Command: "llm", Line: r.table.Command("redline llm"), Task: task,
+	if w.taken {
+		return w.run.Resume(t.sigs.Soft, t.opts.Fleet, nil, task)
+	}
+	w.run, err = fleet.Gather(t.sigs.Soft, w.bus.Bus, coordinator.Config(t.IO, fleet.Config{
+		Fleet: w.fleet, Command: command, Line: t.table.Command("redline " + command), Task: task,
 	}))
 	return err
 }
 
+func (r *run) connectFleet() error { return r.workers.connect(&r.traffic) }
+
+func (r *run) gather() error { return r.workers.gather(&r.traffic, "llm") }
+
 // task is what the workers get: the options without those that only the coordinator needs, and the files that they name.
-func (r *run) task() (*fleet.Task, error) {
+func (r *traffic) task() (*fleet.Task, error) {
 	o := options{Plan: *r.opts}
 	rows := slices.Concat(o.Outcome.Rows(), o.outputRows(), o.Fleet.Rows())
 	t := &fleet.Task{Advice: "give the key with --api-key-env NAME, which each worker reads from its own environment"}
 	t.Options, t.Secrets, t.Names = r.table.Withhold(func(row *option.Row) bool {
 		return row.Long == "embedded" || slices.ContainsFunc(rows, func(other option.Row) bool { return other.Name() == row.Name() })
 	})
+	t.Kept = r.kept()
 	for i, arg := range t.Options {
 		name, value, _ := strings.Cut(arg, "=")
 		path, files, err := r.inputFiles(strings.TrimPrefix(name, "--"), value)
@@ -115,9 +126,19 @@ func (r *run) task() (*fleet.Task, error) {
 	return t, nil
 }
 
+// kept are the options that a coordinator needs that takes the run up. Files and pages are named anew, and so is NATS.
+func (r *traffic) kept() []string {
+	o := options{Plan: *r.opts}
+	left := slices.Concat(o.outputRows(), o.Outcome.Rows(), o.Fleet.NATS.Rows(""))
+	public, _, _ := r.table.Withhold(func(row *option.Row) bool {
+		return row.Long != "assert" && row.Long != "label" && slices.ContainsFunc(left, func(other option.Row) bool { return other.Name() == row.Name() })
+	})
+	return public
+}
+
 // inputFiles is the path that the value of an option names, and the files and folders there that a worker needs. The path is empty if
 // the option names none.
-func (r *run) inputFiles(option, value string) (path string, files []string, err error) {
+func (r *traffic) inputFiles(option, value string) (path string, files []string, err error) {
 	switch option {
 	case "input-file", "input-data":
 		path = r.opts.Data.Path
@@ -160,37 +181,57 @@ func tokenizerFiles(path string) (files []string, err error) {
 	return files, nil
 }
 
-// phaseOrder is a phase of the load as a worker gets it: of which measurement of which level.
+// phaseOrder is a phase of the load as a worker gets it: of which measurement of which level. A search has no such levels: Load is the
+// level that it has chosen.
 type phaseOrder struct {
-	Step   int `json:"step"`
-	Repeat int `json:"repeat"`
+	Step   int         `json:"step"`
+	Repeat int         `json:"repeat"`
+	Load   *load.Level `json:"load,omitempty"`
 	load.Order
 }
 
 // levelFleet is the workers as the load of one measurement of a level.
 type levelFleet struct {
 	*fleet.Run
-	step, repeat int
+	level phaseOrder
 }
 
 var _ load.Fleet = levelFleet{}
 
 // Begin implements load.Fleet.
 func (f levelFleet) Begin(ctx context.Context, o load.Order, starts func(at int64)) error {
-	return f.BeginPhase(ctx, phaseOrder{Step: f.step, Repeat: f.repeat, Order: o}, starts)
+	f.level.Order = o
+	return f.BeginPhase(ctx, f.level, starts)
 }
 
 // useFleet has the workers make the load of a measurement. It does nothing without --workers.
-func (w *workers) useFleet(cfg *load.Config, step, repeat int) {
+func (w *workers) useFleet(cfg *load.Config, level phaseOrder) {
 	if w.run != nil {
-		cfg.Fleet = levelFleet{w.run, step, repeat}
+		cfg.Fleet = levelFleet{w.run, level}
 	}
 }
 
-// levelEnded lets go of the records of a measurement.
-func (w *workers) levelEnded() error {
+// broken is why the workers cannot go on; nil while they can, and without workers.
+func (w *workers) broken() error {
+	if w.run == nil {
+		return nil
+	}
+	return w.run.Broken()
+}
+
+// levelEnded keeps a level that is over for a coordinator that takes the run up, and lets go of its records. The level of a search is nil.
+func (w *workers) levelEnded(lv *result.Level, limits []result.Reason) error {
 	if works := w.run != nil && w.run.Broken() == nil; !works { // the level says why workers cannot go on
 		return nil
 	}
-	return w.run.Ended(nil, nil)
+	var load profile.Fleet = w.run
+	return load.Ended(lv, limits)
+}
+
+// known are the levels that were over when the run was taken up.
+func (w *workers) known() []profile.Done {
+	if !w.taken {
+		return nil
+	}
+	return w.run.Known()
 }

@@ -31,27 +31,27 @@ func Run(p *command.IO, args []string) (int, error) {
 	if err != nil {
 		return 0, command.Usage(err)
 	}
-	return start(p, sigs, t)
+	return start(p, sigs, t, t.table.Command("redline llm"), workers{})
 }
 
-// start carries out a run and returns the exit code.
-func start(p *command.IO, sigs *command.Signals, t traffic) (int, error) {
+// start carries out a run and returns the exit code. line is the command line without secrets; w are the workers of a run that is taken up.
+func start(p *command.IO, sigs *command.Signals, t traffic, line string, w workers) (int, error) {
 	if err := class.Save(p, t.save, "llm", t.table.Arguments(), t.table.Rows, Outside()); err != nil {
 		return 0, err
 	}
-	out, err := outcome.Open(p, t.opts.Outcome, "llm", t.table.Command("redline llm"))
+	r := &run{traffic: t, workers: w}
+	defer r.close()
+	out, err := outcome.Open(p, t.opts.Outcome, "llm", line)
+	r.outcome = out
 	if err == nil {
 		err = out.CheckRules(t.opts.sample(t.load.Goodput))
 	}
 	if err != nil {
-		out.Close()
 		return 0, err
 	}
 	// Answers are read and let go, so collecting often is cheap, and the program stays small beside the server it loads.
 	defer debug.SetGCPercent(debug.SetGCPercent(50))
-	t.IO, t.sigs, t.tracing = p.ForRun(t.opts.Outcome, plan.Redline, sigs), sigs, out.Tracing("")
-	r := &run{traffic: t, outcome: out}
-	defer r.close()
+	r.IO, r.sigs, r.tracing = p.ForRun(t.opts.Outcome, plan.Redline, sigs), sigs, out.Tracing("")
 	for _, step := range []func() error{r.connectFleet, r.start, r.gather} {
 		if err := step(); err != nil {
 			return r.failed(err), nil
@@ -130,8 +130,13 @@ func (r *traffic) wholePlan() *plan.Plan {
 // measureLevels measures the levels one after another. limits are, for each, the reasons why the client limited it; stopped is
 // what ended the last one early.
 func (r *run) measureLevels() (limits [][]result.Reason, stopped string, err error) {
+	known := r.workers.known()
 	for i, s := range r.opts.steps(r.timed) {
 		lv := s.Level
+		if i < len(known) {
+			limits = append(limits, r.takeKnown(known[i], lv))
+			continue
+		}
 		if err = r.choose(&s); err != nil {
 			break
 		}
@@ -147,6 +152,9 @@ func (r *run) measureLevels() (limits [][]result.Reason, stopped string, err err
 		r.res.Levels = append(r.res.Levels, out.Level)
 		limits = append(limits, out.Reasons)
 		r.show(out, lv)
+		if err = r.levelEnded(out); err != nil {
+			break
+		}
 		stopped, r.serverGone = out.Stopped, out.ServerGone
 		r.res.Interrupted = r.res.Interrupted || out.Interrupted
 		if stopped != "" || r.res.Interrupted {
@@ -191,7 +199,7 @@ func (r *run) level(index int, lv load.Level) (*load.Outcome, error) {
 	}
 	for n := range r.opts.Runs {
 		cfg := r.levelConfig(n, lv)
-		r.workers.useFleet(&cfg, index, n)
+		r.workers.useFleet(&cfg, phaseOrder{Step: index, Repeat: n})
 		cfg.Progress = func(p load.Progress) { r.progress(&p, head, index*r.opts.Runs+n) }
 		cfg.Tap = r.tap(head, n)
 		if pause := r.opts.cooling(index, n); !clock.SleepUntil(r.sigs.Soft, clock.Now()+int64(pause)) {
@@ -215,7 +223,6 @@ func (r *run) level(index int, lv load.Level) (*load.Outcome, error) {
 		}
 		r.enter(command.Loading)
 		out, err := load.Run(r.sigs.Soft, r.sigs.Hard, cfg, lv)
-		err = errors.Join(err, r.workers.levelEnded())
 		r.enter(command.Writing)
 		r.Line.Clear()
 		if err != nil {

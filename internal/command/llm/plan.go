@@ -17,7 +17,7 @@ import (
 // afterwards. It goes both ways through JSON and stands in every result; times in JSON are in nanoseconds.
 type Plan struct {
 	Model     string                     `json:"model"` // several are separated by commas
-	URLs      []string                   `json:"urls"`
+	URLs      []string                   `json:"urls,omitzero"`
 	Protocol  plan.Protocol              `json:"protocol,omitzero"` // -i of the Python perf tool for TensorRT-LLM; empty: by the endpoint
 	Kind      string                     `json:"endpoint_type"`
 	Path      string                     `json:"endpoint,omitzero"`
@@ -101,7 +101,7 @@ type Plan struct {
 	GPUs        []string      `json:"gpu_telemetry,omitzero"`  // pages of GPUs
 	FindGPUs    bool          `json:"find_gpus,omitzero"`      // look for a page of GPUs on this machine
 	SliceEvery  time.Duration `json:"slice_ns,omitzero"`       // length of time slices
-	JSON        string        `json:"result_json,omitzero"`    // file of the result
+	JSON        string        `json:"-"`                       // file of the result, which need not say its own name
 	Outputs     bool          `json:"export_outputs,omitzero"` // outputs.json
 	Console     string        `json:"console"`                 // table or blocks
 	Verbose     bool          `json:"verbose,omitzero"`

@@ -24,8 +24,12 @@ import (
 type Prober struct {
 	traffic
 	outcome *outcome.Outcome
+	workers workers
 	runs    int
 }
+
+// searchCommand is what workers are told that a search with this traffic is.
+const searchCommand = "find llm"
 
 // NewProber reads the options of `redline llm`. Nothing is sent yet.
 func NewProber(p *command.IO, args []string) (*Prober, error) {
@@ -43,19 +47,21 @@ func NewProber(p *command.IO, args []string) (*Prober, error) {
 			return nil, fmt.Errorf("remove --%s: the search does not write files for each level", name)
 		}
 	}
-	if err := t.opts.oneMachine("a search with its traffic"); err != nil {
-		return nil, err
-	}
 	if t.save != "" {
 		return nil, errors.New("remove --save-scenario: a scenario has loads, and the search chooses them")
 	}
 	if t.opts.several() {
 		return nil, errors.New("--isl and --osl take one number: the search chooses the levels")
 	}
-	t.load.MaxErrors, t.load.MaxErrorShare, t.load.Until = 0, 0, nil // a rule for error_rate decides about failures
-	t.load.Duration = time.Hour                                      // a file of prompts is read again from its start
 	t.IO = p
+	t.search()
 	return &Prober{traffic: t}, nil
+}
+
+// search changes what is asked for to what a search has.
+func (r *traffic) search() {
+	r.load.MaxErrors, r.load.MaxErrorShare, r.load.Until = 0, 0, nil // a rule for error_rate decides about failures
+	r.load.Duration = time.Hour                                      // a file of prompts is read again from its start
 }
 
 // chosen are the options whose values a search chooses; perLevel write files for each level.
@@ -71,15 +77,23 @@ var (
 // Start does everything up to the first request. The IO is that of the run, out gets its requests.
 func (p *Prober) Start(io *command.IO, sigs *command.Signals, out *outcome.Outcome) error {
 	p.IO, p.sigs, p.tracing, p.outcome = io, sigs, out.Tracing(""), out
-	if err := p.traffic.start(); err != nil {
-		return err
+	connect := func() error { return p.workers.connect(&p.traffic) }
+	gather := func() error { return p.workers.gather(&p.traffic, searchCommand) }
+	for _, step := range []func() error{connect, p.traffic.start, gather} {
+		if err := step(); err != nil {
+			return err
+		}
 	}
 	p.timed = false // a search sends at its own times
+	p.plan = p.plan.With(func(pl *plan.Plan) { pl.Fleet.Workers = p.opts.Fleet.Workers })
 	return out.Connect(sigs.Soft, sigs.Hard, p.server())
 }
 
-// Close ends the connections, and the embedded server.
-func (p *Prober) Close() { p.traffic.close() }
+// Close lets the workers go, and ends the connections and the embedded server.
+func (p *Prober) Close() {
+	p.workers.close()
+	p.traffic.close()
+}
 
 // Outcome is what becomes of the result; JSON is the file of --json.
 func (p *Prober) Outcome() (o plan.Outcome, json string) { return p.opts.Outcome, p.opts.JSON }
@@ -107,6 +121,9 @@ func (p *Prober) Sample() *gate.Sample { return p.opts.sample(p.load.Goodput) }
 func (p *Prober) Describe(res *result.Result) (workload string) {
 	res.Environment = profile.Environment()
 	res.Plan, res.Model, res.Async, res.GoodputBounds = p.wholePlan(), p.model, true, metric.Bounds(p.load.Goodput)
+	if p.workers.run != nil {
+		res.Fleet = p.workers.run.Result()
+	}
 	return p.info.Hash
 }
 
@@ -120,17 +137,27 @@ func (p *Prober) Advise(err error) string { return p.advised(err).Error() }
 func (p *Prober) Run(ctx context.Context, level result.Level, drain time.Duration, first measure.Look, watch measure.Watch) error {
 	p.runs++
 	lv := load.Level{Mode: level.Mode, Concurrency: level.Concurrency, Rate: level.Rate}
-	cfg := p.config(p.runs)
+	cfg := p.probeConfig(p.runs)
+	cfg.Options.Grace, cfg.Options.Confidence = drain, find.Level
+	p.workers.useFleet(&cfg, phaseOrder{Repeat: p.runs, Load: &lv})
 	cfg.First, cfg.Watch = first, func(s measure.Sight) (measure.Look, bool) { return watch(withIntervals(s)) }
 	if tap := p.outcome.Tap(false); tap != nil {
 		cfg.Tap = func(rec *record.Record) error { return tap(&level, 0, rec) }
 	}
 	showResponses(&cfg, &level, p.outcome.Responses(""))
-	o := &cfg.Options
-	o.Requests, o.Sessions, o.Duration, o.Grace = 0, 0, 0, drain
-	o.Seed, o.Confidence = p.seed(p.runs), find.Level
 	_, err := load.Run(ctx, p.sigs.Hard, cfg, lv)
-	return err
+	if broken := p.workers.broken(); broken != nil {
+		return broken
+	}
+	return errors.Join(err, p.workers.levelEnded(nil, nil))
+}
+
+// probeConfig is what the nth load of a search works with.
+func (r *traffic) probeConfig(n int) load.Config {
+	cfg := r.config(n)
+	o := &cfg.Options
+	o.Requests, o.Sessions, o.Duration, o.Seed = 0, 0, 0, r.seed(n)
+	return cfg
 }
 
 // withIntervals gives the headline latency of a level the intervals of the metric that measures the same.

@@ -23,7 +23,7 @@ func Repeat(p *command.IO, own json.RawMessage, args, line []string) (int, error
 		return 0, command.Usage(err)
 	}
 	t.table = whole.table
-	return start(p, sigs, t)
+	return start(p, sigs, t, t.table.Command("redline llm"), workers{})
 }
 
 // readAgain reads options that change the plan of a result.
@@ -50,7 +50,7 @@ func readAgain(own json.RawMessage, args []string, secrets *secret.Set) (traffic
 	return readOver(func() *options {
 		o := &options{}
 		_ = json.Unmarshal(kept, &o.Plan) // it was read before
-		o.Outcome, o.JSON, o.Artifacts, o.Secrets = o.Outcome.Again(), "", "", nil
+		o.Outcome, o.Artifacts, o.Secrets = o.Outcome.Again(), "", nil
 		given := changes.table.Given
 		if given("url") || given("embedded") {
 			o.URLs, o.Embedded = nil, false

@@ -11,7 +11,7 @@ import (
 	"github.com/redline-bench/redline/internal/segment"
 )
 
-// Share is a worker's share of a run of `redline llm`.
+// Share is a worker's share of a run of `redline llm`, or of a search with its traffic.
 type Share struct {
 	*load.Share
 	traffic traffic
@@ -26,6 +26,9 @@ func OpenShare(hard context.Context, p *command.IO, job *fleet.Job, collect flee
 		return nil, err
 	}
 	s := &Share{traffic: read}
+	if job.Command == searchCommand {
+		s.traffic.search()
+	}
 	t := &s.traffic
 	t.IO, t.sigs, t.load.Segment = p.Silenced(), p.Until(hard), segment.Segment{Index: job.Index, Of: job.Of}
 	open := func() (err error) {
@@ -49,6 +52,9 @@ func (s *Share) Start(ctx context.Context, o fleet.Order, begin func(context.Con
 		return fmt.Errorf("read the phase of the load: %w", err)
 	}
 	t := &s.traffic
+	if lv := phase.Load; lv != nil {
+		return s.Share.Start(ctx, t.probeConfig(phase.Repeat), *lv, false, begin)
+	}
 	steps := t.opts.steps(t.timed)
 	if phase.Step < 0 || phase.Step >= len(steps) {
 		return fmt.Errorf("the load has %d levels, and level %d was asked for", len(steps), phase.Step+1)

@@ -72,7 +72,7 @@ func (r *run) show(out *load.Outcome, lv load.Level) {
 		fmt.Fprintf(r.Stdout, "\n%s%s\nIdle: other parts send all requests of this level\n", lv.String(), partName(r.opts.Segment))
 		return
 	}
-	if r.opts.blocks() {
+	if r.opts.blocks() && out.Collector != nil {
 		fmt.Fprint(r.Stdout, text.Seed(out, lv))
 		if !r.opts.Verbose {
 			r.showFailures(out)
@@ -81,11 +81,13 @@ func (r *run) show(out *load.Outcome, lv load.Level) {
 	}
 	fmt.Fprintf(r.Stdout, "\n%s%s\n", lv.String(), partName(r.opts.Segment))
 	list := out.Level.Metrics
-	if r.opts.Verbose {
+	if r.opts.Verbose && out.Collector != nil {
 		list = slices.Concat(list, out.Collector.Adjusted())
 	}
 	fmt.Fprint(r.Stdout, text.Metrics(list, r.opts.Verbose, r.Style().TableWidth()))
-	text.Counts(r.Stdout, out, r.Style().Color)
+	if out.Collector != nil { // else the level was measured before the run was taken up
+		text.Counts(r.Stdout, out, r.Style().Color)
+	}
 	client := out.Level
 	client.Client.First = nil // the table has it
 	if lv.Open() {

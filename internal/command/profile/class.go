@@ -11,6 +11,7 @@ import (
 	"github.com/redline-bench/redline/internal/command/outcome"
 	"github.com/redline-bench/redline/internal/command/profile/calibration"
 	"github.com/redline-bench/redline/internal/command/profile/traffic"
+	"github.com/redline-bench/redline/internal/fleet"
 	"github.com/redline-bench/redline/internal/gate"
 	"github.com/redline-bench/redline/internal/kind"
 	"github.com/redline-bench/redline/internal/pacompat/flags"
@@ -28,11 +29,12 @@ type Class struct {
 	traffic.Traffic
 	options []string
 	alone   bool // no other class runs beside it
+	fleet   workers
 }
 
 var _ class.Class = (*Class)(nil)
 
-// ParseClass reads the options of a class, which has the outcome and the result file of the whole run. alone: no other class
+// ParseClass reads the options of a class, which has the outcome, the result file and the workers of the whole run. alone: no other class
 // runs beside it, so it may have several levels.
 func ParseClass(p *command.IO, sigs *command.Signals, args []string, whole *plan.Plan, alone bool) (*Class, error) {
 	pl, notes, err := flags.Parse(plan.Redline, "redline run", args, p.Secrets)
@@ -53,7 +55,14 @@ func ParseClass(p *command.IO, sigs *command.Signals, args []string, whole *plan
 			return nil, err
 		}
 	}
-	pl = pl.With(func(c *plan.Plan) { c.Outcome, c.Output.ResultJSON = whole.Outcome, whole.Output.ResultJSON })
+	pl = pl.With(func(c *plan.Plan) {
+		c.Outcome, c.Output.ResultJSON, c.Fleet = whole.Outcome, whole.Output.ResultJSON, whole.Fleet
+	})
+	if pl.Fleet.Workers != "" {
+		if err := Alone(pl); err != nil {
+			return nil, err
+		}
+	}
 	return &Class{Traffic: traffic.Traffic{IO: p, Plan: pl, Sigs: sigs}, options: notes.Options, alone: alone}, nil
 }
 
@@ -78,7 +87,7 @@ func oneLevel(p *plan.Plan) error {
 // Outside are the options that a class cannot have.
 func Outside() []string {
 	list := class.Outside("-f", "--verbose-csv", "--profile-export-file", "--version")
-	for _, row := range new(plan.Fleet).Rows() { // a scenario runs on one machine
+	for _, row := range new(plan.Fleet).Rows() { // the workers are those of all classes
 		list = append(list, row.Name())
 	}
 	return list
@@ -93,13 +102,30 @@ func (c *Class) Sample() *gate.Sample { return sample(c.Plan) }
 // Prepare implements class.Class.
 func (c *Class) Prepare(tracing *traceid.Sampler) error {
 	c.Plan = c.Plan.With(func(p *plan.Plan) { p.Target.Tracing = tracing })
-	for _, step := range []func() error{c.CheckLimits, c.StartServer, c.Describe, c.Check, c.Load, c.Stage} {
+	for _, step := range []func() error{c.checkLimits, c.StartServer, c.Describe, c.Check, c.Load, c.Stage} {
 		if err := step(); err != nil {
 			return errors.New(c.Advise(err))
 		}
 	}
 	return nil
 }
+
+// checkLimits looks at the connections of this machine. If workers make them, it puts this machine's values in the place of references.
+func (c *Class) checkLimits() error {
+	if c.Plan.Fleet.Workers == "" {
+		return c.CheckLimits()
+	}
+	c.fleet.shipped = c.Plan
+	return c.fleet.resolve(&c.Traffic)
+}
+
+// Work implements class.Class.
+func (c *Class) Work() (fleet.Work, error) {
+	return fleet.Work{Command: "profile", Plan: c.fleet.plan(&c.Traffic)}, nil
+}
+
+// UseWorkers implements class.Class.
+func (c *Class) UseWorkers(workers *fleet.Run) { c.fleet.run = workers }
 
 // Server implements class.Class.
 func (c *Class) Server() outcome.Server {
@@ -124,10 +150,13 @@ func (c *Class) Measure(t class.Together) class.Outcome {
 		Source: c.Source(), Floor: calibration.Stated(&c.Traffic), Times: c.Data.Times(), Streams: row.Streams, SharedStreams: row.SharedStreams,
 		Timeline: true, Tap: t.Tap(c.Plan.Measure.FromSend), Ready: t.Ready, Class: t.Name,
 	}
+	if c.fleet.run != nil {
+		runner.Fleet, runner.Floor = c.fleet.run, nil
+	}
 	target := &c.Plan.Target
 	fmt.Fprintf(c.Stdout, "%s at %s, %s\n", c.Model.Name, secret.PublicURL(target.URL), strings.TrimSpace(string(target.Kind)+" "+string(target.Protocol)))
 	res, err := runner.Run(c.Sigs.Soft, c.Sigs.Hard)
-	if c.alone && (err == nil || errors.Is(err, profile.ErrUnstable)) {
+	if c.alone && c.fleet.run == nil && (err == nil || errors.Is(err, profile.ErrUnstable)) {
 		calibration.AfterRun(&c.Traffic, (*calibration.Watch)(nil).Levels(res))
 	}
 	res.Options, res.Workload = c.options, c.Fingerprint()

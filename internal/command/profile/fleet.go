@@ -12,6 +12,7 @@ import (
 	"github.com/redline-bench/redline/internal/pacompat/text"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/profile"
+	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
 )
 
@@ -82,19 +83,24 @@ func (m *workers) resolve(t *traffic.Traffic) error {
 	return err
 }
 
+// plan is the plan for the workers. The address of the embedded server is known by now.
+func (m *workers) plan(t *traffic.Traffic) *plan.Plan {
+	address := t.Plan.Target.URL
+	return m.shipped.With(func(p *plan.Plan) {
+		if p.Target.Embedded {
+			p.Target.URL = address
+		}
+	})
+}
+
 // gather has the workers prepare.
 func (m *workers) gather(t *traffic.Traffic, command, line string) (err error) {
 	if m.bus == nil {
 		return nil
 	}
-	address := t.Plan.Target.URL // that of the embedded server is known by now
-	shipped := m.shipped.With(func(p *plan.Plan) {
-		if p.Target.Embedded {
-			p.Target.URL = address
-		}
-	})
+	shipped := m.plan(t)
 	if m.run != nil {
-		return m.run.Resume(t.Sigs.Soft, shipped)
+		return m.run.Resume(t.Sigs.Soft, shipped.Fleet, shipped, nil)
 	}
 	m.run, err = fleet.Gather(t.Sigs.Soft, m.bus.Bus, coordinator.Config(t.IO, fleet.Config{Fleet: shipped.Fleet, Command: command, Line: line, Plan: shipped}))
 	return err
@@ -125,7 +131,9 @@ func Collect(p *command.IO, sigs *command.Signals, pl *plan.Plan, line string, b
 	if s.outcome != nil {
 		s.outcome.Begin(s.Plan)
 	}
-	res, err := runner.Collect(run.Leftover)
+	res, err := runner.Collect(func(each func(*record.Record)) error {
+		return run.Leftover(func(rec *record.Record, _ []byte) { each(rec) })
+	})
 	res.Tool, res.Version, res.Fleet = "redline", s.Version, run.Result()
 	if err != nil {
 		return 0, err

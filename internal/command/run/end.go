@@ -29,6 +29,10 @@ func (r *run) end() int {
 		fmt.Fprintf(r.Stdout, "\nClass %s\n%s", m.Name, m.text.String())
 	}
 	r.table(res)
+	if len(res.Classes) > 1 { // else the report of the class has them
+		report.Workers(r.Stdout, res.Whole, r.Style())
+	}
+	report.Fleet(r.Stdout, res.Fleet)
 	report.Server(r.Stdout, res.Whole, r.Style())
 	report.Verdict(r.Stdout, res, r.Style())
 	code := r.exitCode()
@@ -50,6 +54,7 @@ func (r *run) result() *result.Result {
 	res := &result.Result{
 		Schema: result.Schema, Tool: "redline", Version: r.Version, StartUnixNs: r.began.UnixNano(), EndUnixNs: time.Now().UnixNano(),
 		Environment: profile.Environment(), Async: true, Verdict: result.Verdict{State: result.Valid}, Whole: r.whole.level(), Scenario: r.scenario.Name,
+		Fleet: r.crew.result(),
 	}
 	var workloads []any
 	for _, m := range r.classes {

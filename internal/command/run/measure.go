@@ -31,11 +31,13 @@ type run struct {
 	rules    []gate.Rule
 	outcome  *outcome.Outcome
 	whole    *whole
+	crew     crew
 	began    time.Time
 }
 
 func (r *run) close() {
 	r.outcome.Close()
+	r.crew.close()
 	for _, m := range r.classes {
 		m.load.Close()
 	}
@@ -55,6 +57,9 @@ func (r *run) start() (int, error) {
 			return 0, command.Usage(err)
 		}
 		r.outcome.Require(r.rules...)
+		if err := r.connectFleet(); err != nil {
+			return 0, err
+		}
 	}
 	for _, m := range r.classes {
 		err := m.load.Prepare(r.outcome.Tracing(m.Name))
@@ -71,7 +76,14 @@ func (r *run) start() (int, error) {
 	case r.opts.dry:
 		return r.dryRun()
 	}
-	if err := r.connect(); err != nil {
+	err := r.connect()
+	if err == nil {
+		err = r.gather()
+	}
+	switch {
+	case r.interrupted():
+		return command.ExitInterrupted, nil
+	case err != nil:
 		return 0, err
 	}
 	r.head()
@@ -112,9 +124,13 @@ func (r *run) dryRun() (int, error) {
 // measure runs all classes at the same time.
 func (r *run) measure() {
 	r.began = time.Now()
-	r.whole = newWhole()
+	r.whole = newWhole(r.crew.workers())
 	r.outcome.Begin(nil)
-	together := newStart(r.classes, r.whole.begin)
+	together := newStart(r.classes, func() int64 {
+		at := r.crew.startTime()
+		r.whole.begin(at)
+		return at
+	})
 	r.sigs.Enter(command.Loading)
 	var shared []class.Together // made before the first class starts: all of them change the outcome
 	for _, m := range r.classes {
@@ -146,7 +162,11 @@ func (r *run) shared(m *member, s *start) class.Together {
 	}
 	return class.Together{
 		Name: m.Name, Responses: responses, LevelEnds: levelEnds, Watch: r.outcome.Watch(),
-		Ready: func(ctx context.Context) error { return s.wait(ctx, m) },
+		Ready: func(ctx context.Context) error {
+			at, err := s.wait(ctx, m)
+			r.crew.startAt(m, at)
+			return err
+		},
 		Tap: func(fromSend bool) func(lv *result.Level, window int, rec *record.Record) error {
 			records := r.outcome.Tap(fromSend)
 			return func(lv *result.Level, window int, rec *record.Record) error {

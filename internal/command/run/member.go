@@ -9,15 +9,17 @@ import (
 
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/command/class"
+	"github.com/redline-bench/redline/internal/fleet"
 	"github.com/redline-bench/redline/internal/scenario"
 )
 
 // member is a class of the scenario that runs.
 type member struct {
 	*scenario.Class
-	load class.Class
-	text bytes.Buffer // its report
-	out  class.Outcome
+	load  class.Class
+	fleet *fleet.Run   // makes its load; nil if this process does
+	text  bytes.Buffer // its report
+	out   class.Outcome
 }
 
 // quiet is the process as a class sees it: what it prints is kept until all classes have ended, and warnings have its name.
@@ -59,10 +61,11 @@ type start struct {
 	mu      sync.Mutex
 	missing map[*member]bool // neither ready nor at their end
 	open    chan struct{}
-	begin   func() // called once, when all are ready
+	begin   func() int64 // called once, when all are ready; it returns the time at which all begin
+	at      int64
 }
 
-func newStart(all []*member, begin func()) *start {
+func newStart(all []*member, begin func() int64) *start {
 	s := &start{missing: map[*member]bool{}, open: make(chan struct{}), begin: begin}
 	for _, m := range all {
 		s.missing[m] = true
@@ -78,18 +81,18 @@ func (s *start) arrive(m *member) {
 		return
 	}
 	if delete(s.missing, m); len(s.missing) == 0 {
-		s.begin()
+		s.at = s.begin()
 		close(s.open)
 	}
 }
 
-// wait notes that a class is ready, and returns when all are, or when ctx ends.
-func (s *start) wait(ctx context.Context, m *member) error {
+// wait notes that a class is ready, and returns when all are, with the time at which they begin, or when ctx ends.
+func (s *start) wait(ctx context.Context, m *member) (at int64, err error) {
 	s.arrive(m)
 	select {
 	case <-s.open:
-		return nil
+		return s.at, nil
 	case <-ctx.Done():
-		return ctx.Err()
+		return 0, ctx.Err()
 	}
 }

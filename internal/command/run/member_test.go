@@ -14,7 +14,7 @@ func TestClassesStartTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		classes := []*member{{}, {}, {}}
 		var began time.Time
-		s := newStart(classes, func() { began = time.Now() })
+		s := newStart(classes, func() int64 { began = time.Now(); return 42 })
 		first := time.Now()
 		var mu sync.Mutex
 		var at []time.Duration
@@ -27,8 +27,8 @@ func TestClassesStartTogether(t *testing.T) {
 					return
 				}
 				for range 2 { // a later level does not wait again
-					if err := s.wait(t.Context(), m); err != nil {
-						t.Error(err)
+					if at, err := s.wait(t.Context(), m); err != nil || at != 42 {
+						t.Error(at, err)
 					}
 				}
 				mu.Lock()
@@ -50,7 +50,7 @@ func TestStartEndsWithTheContext(t *testing.T) {
 	classes := []*member{{}, {}}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := newStart(classes, func() {}).wait(ctx, classes[0]); err == nil {
+	if _, err := newStart(classes, func() int64 { return 0 }).wait(ctx, classes[0]); err == nil {
 		t.Error("a class began alone")
 	}
 }

@@ -1,5 +1,5 @@
 // Package run is `redline run`: it runs a scenario file. Each traffic class is a run of `redline profile` or `redline llm` with an
-// engine of its own; all engines are in this process and begin to measure at the same time.
+// engine of its own; all engines are in this process, or on the workers of a fleet, and begin to measure at the same time.
 package run
 
 import (
@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"runtime/debug"
 	"slices"
 
@@ -26,7 +27,12 @@ type options struct {
 	check, dry bool
 	json       string
 	segment    segment.Segment
+	fleet      plan.Fleet
 	outcome    plan.Outcome
+}
+
+func defaults() *options {
+	return &options{fleet: plan.DefaultFleet(), outcome: plan.DefaultOutcome()}
 }
 
 func (o *options) rows() []option.Row {
@@ -36,13 +42,15 @@ func (o *options) rows() []option.Row {
 		{Long: "segment", Arg: "NUMBER/COUNT", Help: "send one part of the load of each class: 2/5 is the second of five equal parts. Start all parts " +
 			"with the same scenario, on several machines; together they send exactly the requests of one run without this option", To: option.Parsed(&o.segment, segment.Parse)},
 		{Long: "json", Arg: "FILE", Writes: true, Help: "write the whole result as JSON: each class, and all of them together", To: option.Text(&o.json)},
-		{Also: "workers nats on-worker-loss run-name", Instead: "is for redline profile, redline llm and redline find profile; a scenario runs on one machine"},
-	}), o.outcome.Rows())
+		{Also: "vus iterations stage rps", Short: 'u', Instead: "is an option of k6; write the load into the scenario, as in 'rate: 50' and 'duration: 30s' of a class"},
+		{Also: "duration", Short: 'd', Instead: "is written into the scenario, as 'duration: 30s' beside the rate"},
+		{Also: "model url concurrency concurrency-range request-rate request-rate-range request-count", Short: 'm', Instead: "is an option of a class; write it into the scenario, under profile or llm of the class"},
+	}), o.fleet.Rows(), o.outcome.Rows())
 }
 
 // Grammar is what a scenario file can contain.
 func Grammar() *scenario.Grammar {
-	o := &options{outcome: plan.DefaultOutcome()}
+	o := defaults()
 	outside := []string{"--check", "--dry-run"}
 	return &scenario.Grammar{
 		Run: slices.DeleteFunc(o.rows(), func(r option.Row) bool { return slices.Contains(outside, r.Name()) }),
@@ -57,13 +65,12 @@ func Grammar() *scenario.Grammar {
 func Run(p *command.IO, args []string) (int, error) {
 	sigs := p.WatchSignals(command.Preparing)
 	defer sigs.Stop()
-	first := &options{outcome: plan.DefaultOutcome()}
-	table := &option.Table{Rows: first.rows(), Secrets: p.Secrets}
+	table := &option.Table{Rows: defaults().rows(), Secrets: p.Secrets}
 	files, err := command.Parse(table, args, 1, 1, "name one scenario file, as in redline run scenario.yaml")
 	if err != nil {
 		return 0, err
 	}
-	r := &run{IO: p, sigs: sigs, path: files[0], opts: &options{outcome: plan.DefaultOutcome()}}
+	r := &run{IO: p, sigs: sigs, path: files[0], opts: defaults()}
 	defer r.close()
 	faults, err := r.read(args, option.CommandLine("redline run "+option.ShellWord(files[0]), table.Arguments()))
 	if err != nil {
@@ -103,6 +110,9 @@ func (r *run) read(args []string, line string) ([]scenario.Fault, error) {
 	if _, err := command.Parse(table, append(scenario.Arguments(s.Options), args...), 1, 1, ""); err != nil {
 		return nil, err
 	}
+	if err := r.opts.checkFleet(table); err != nil {
+		return nil, command.Usage(err)
+	}
 	if r.opts.outcome.Label == "" {
 		r.opts.outcome.Label = s.Name
 	}
@@ -113,6 +123,10 @@ func (r *run) read(args []string, line string) ([]scenario.Fault, error) {
 // content is the text of the file; - is standard input.
 func (r *run) content() ([]byte, error) {
 	const most = 16 << 20
+	switch filepath.Ext(r.path) {
+	case ".js", ".ts", ".py", ".lua":
+		return nil, fmt.Errorf("%s is a script, and a scenario is a YAML file: docs/scenarios.md describes it, and --save-scenario FILE of profile and llm writes one", r.path)
+	}
 	f := r.Stdin
 	if r.path != "-" {
 		file, err := os.Open(r.path)
@@ -131,7 +145,7 @@ func (r *run) content() ([]byte, error) {
 
 // makeClasses reads the options of each class.
 func (r *run) makeClasses() (faults []scenario.Fault, err error) {
-	whole := &plan.Plan{Outcome: r.opts.outcome, Output: plan.Output{ResultJSON: r.opts.json}}
+	whole := &plan.Plan{Outcome: r.opts.outcome, Output: plan.Output{ResultJSON: r.opts.json}, Fleet: r.opts.fleet}
 	s := r.scenario
 	fault := func(at scenario.Position, err error) {
 		faults = append(faults, scenario.Fault{Path: r.path, At: at, Text: err.Error()})
@@ -148,7 +162,7 @@ func (r *run) makeClasses() (faults []scenario.Fault, err error) {
 		case "profile":
 			one, err = profile.ParseClass(m.quiet(r), r.sigs, args, whole, alone)
 		default:
-			one, err = llm.ParseClass(m.quiet(r), r.sigs, args, alone)
+			one, err = llm.ParseClass(m.quiet(r), r.sigs, args, r.opts.fleet, alone)
 		}
 		if errors.As(err, new(command.NativeError)) {
 			return nil, err
@@ -167,9 +181,9 @@ func (r *run) makeClasses() (faults []scenario.Fault, err error) {
 
 // Command describes the command.
 func Command() option.Command {
-	return option.Command{Exits: command.Exits(command.ExitOK, command.ExitUnstable, command.ExitAssertion, command.ExitInvalid, command.ExitError, command.ExitInterrupted), Common: []string{
-		"check", "dry-run", "json", "report", "dash", "server-metrics", "otlp", "assert", "baseline", "label",
-	}, Rows: (&options{outcome: plan.DefaultOutcome()}).rows(), Intro: `Usage: redline run FILE [options]
+	return option.Command{Exits: command.Exits(command.ExitOK, command.ExitUnstable, command.ExitNoRequests, command.ExitAssertion, command.ExitInvalid, command.ExitError, command.ExitInterrupted), Common: []string{
+		"check", "dry-run", "json", "report", "dash", "server-metrics", "otlp", "assert", "baseline", "label", "workers", "nats",
+	}, Rows: defaults().rows(), Intro: `Usage: redline run FILE [options]
 
 Runs a scenario: traffic classes that load servers at the same time, each with its own server, requests and
 rate. A class is a run of 'redline profile' or 'redline llm', and has the options of that command.
@@ -179,6 +193,8 @@ docs/scenarios.md is the manual; editors complete files with docs/schema/scenari
   redline run scenario.yaml --dry-run
       print the first request of each class
   redline run scenario.yaml --json result.json --report result.html
+  redline run scenario.yaml --workers 3 --nats nats://nats.example:4222
+      have three workers make the load of each class, an exact share each
   redline llm -m llama -u gpu:8000 --streaming --concurrency 4 --save-scenario llama.yaml
       save a run as a scenario
 `}

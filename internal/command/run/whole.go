@@ -8,6 +8,7 @@ import (
 	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/command/class"
 	"github.com/redline-bench/redline/internal/measure"
+	"github.com/redline-bench/redline/internal/profile"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/scenario"
@@ -24,20 +25,23 @@ type whole struct {
 	pulse    *vitals.Pulse
 	before   vitals.Reading
 	progress map[*member]class.Progress
+	workers  profile.Workers // nil if this process makes the load
+	parts    profile.Parts
 }
 
-func newWhole() *whole {
-	w := &whole{progress: map[*member]class.Progress{}, pulse: vitals.StartPulse()}
-	w.begin()
+func newWhole(workers profile.Workers) *whole {
+	w := &whole{progress: map[*member]class.Progress{}, pulse: vitals.StartPulse(), workers: workers}
+	w.begin(clock.Now())
 	return w
 }
 
-// begin starts the measurement, when all classes are ready.
-func (w *whole) begin() {
+// begin starts the measurement at a time, when all classes are ready.
+func (w *whole) begin(at int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	setup := measure.Setup{Batch: 1, Open: true}
-	w.began, w.before = clock.Now(), vitals.Read()
+	w.began, w.before = at, vitals.Read()
+	w.parts.Begin(w.workers, setup, at)
 	w.win, w.timeline = measure.NewWindow(setup), measure.NewTimeline(setup, w.began)
 	w.win.Begin(w.began)
 }
@@ -51,6 +55,7 @@ func (w *whole) add(lv *result.Level, fromSend bool, r *record.Record) {
 	}
 	w.win.Add(&rec)
 	w.timeline.Add(&rec)
+	w.parts.Add(&rec)
 }
 
 // level is what was measured until now.
@@ -67,10 +72,12 @@ func (w *whole) level() *result.Level {
 	lv := &result.Level{Class: scenario.Whole, Accepted: true, Stable: true, Used: 1}
 	lv.Client = w.win.Client(took)
 	lv.Client.SendRate = float64(w.win.Ended()) / took.Seconds()
-	lv.Health = w.win.Health(measure.Load{
+	load := measure.Load{
 		SendRate: lv.Client.SendRate, Wall: took, CPU: usage.CPU, Busy: usage.Busy, GCPause: usage.GCPause, SchedDelay: usage.SchedDelay,
 		Standstill: w.pulse.Longest(w.began, last), MaxProcs: runtime.GOMAXPROCS(0),
-	})
+	}
+	w.parts.Judge(lv, &load) // the classes have the reasons
+	lv.Health = w.win.Health(load)
 	lv.Histogram, lv.Timeline = w.win.Histogram(), w.timeline.Result(last)
 	lv.Windows = []result.Window{{StartUnixNs: clock.Wall(w.began), EndUnixNs: clock.Wall(last), Client: lv.Client}}
 	return lv

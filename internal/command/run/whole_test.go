@@ -13,7 +13,7 @@ import (
 func TestWholeCountsAsItsClassesDo(t *testing.T) {
 	f := func(mode plan.Mode, fromSend bool, want time.Duration) {
 		t.Helper()
-		w := newWhole()
+		w := newWhole(nil)
 		defer w.pulse.Stop()
 		w.add(&result.Level{Mode: mode}, fromSend, &record.Record{
 			Due: w.began, Sent: w.began + int64(10*time.Millisecond), First: w.began + int64(15*time.Millisecond), End: w.began + int64(15*time.Millisecond),

@@ -43,7 +43,7 @@ func TestServeRefusesNonsense(t *testing.T) {
 		"--model-control-mode poll", "--otlp-ca ca.pem", "--tls-cert only.pem", "--fault simple=foo --http-port 0 --grpc-port 0 --metrics-port 0",
 	} {
 		var stderr bytes.Buffer
-		p := &command.IO{Args: strings.Fields("redline serve " + args), Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: &stderr}
+		p := &command.IO{Args: strings.Fields("redline serve " + args), Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: &stderr, Getenv: func(string) string { return "" }}
 		if code := cli.Main(p); code != command.ExitError {
 			t.Errorf("%s: exit code %d", args, code)
 		}

@@ -206,8 +206,8 @@ func (s *run) measure() int {
 	if ferr := report.WriteFile(s.Files, s.plan.Output.ResultJSON, res); ferr != nil {
 		code = s.failed(ferr)
 	}
-	if err == nil {
-		report.Verdict(s.Stderr, res, report.Style{})
+	if err == nil && !s.plan.Outcome.Quiet {
+		report.Verdict(s.Stderr, res, s.ErrStyle())
 	}
 	return s.outcome.Finish(res, code)
 }
@@ -244,7 +244,7 @@ func (w *watcher) RanksStable()                    {}
 func (w *watcher) LevelEnds(lv *result.Level) {
 	w.outcome.LevelEnds(w.sigs.Hard, lv)
 	if w.plan.Verbose > 0 {
-		report.Health(w.Stderr, lv, report.Style{})
+		report.Health(w.Stderr, lv, w.ErrStyle())
 	}
 }
 

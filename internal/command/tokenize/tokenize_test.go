@@ -22,7 +22,7 @@ func TestTokenize(t *testing.T) {
 	f := func(in string, code int, out, message string, args ...string) {
 		t.Helper()
 		var stdout, stderr bytes.Buffer
-		p := &command.IO{Args: append([]string{"redline", "tokenize"}, args...), Stdin: strings.NewReader(in), Stdout: &stdout, Stderr: &stderr}
+		p := &command.IO{Args: append([]string{"redline", "tokenize"}, args...), Stdin: strings.NewReader(in), Stdout: &stdout, Stderr: &stderr, Getenv: func(string) string { return "" }}
 		got := cli.Main(p)
 		if got != code || stdout.String() != out || !strings.Contains(stderr.String(), message) || strings.Count(stderr.String(), "\n") > 1 {
 			t.Errorf("%q %v: %d, %q, %q", in, args, got, stdout.String(), stderr.String())

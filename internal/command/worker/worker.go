@@ -67,7 +67,7 @@ func Run(p *command.IO, args []string) (int, error) {
 		Redact: p.Secrets.Redact,
 		Say:    say,
 		Prepare: func(hard context.Context, job *fleet.Job, collect fleet.Collect) (fleet.Maker, error) {
-			if job.Command == "llm" {
+			if job.Plan == nil { // llm, or a search with its traffic
 				return llm.OpenShare(hard, p, job, collect)
 			}
 			return profile.OpenShare(hard, p, job, collect)

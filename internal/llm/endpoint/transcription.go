@@ -45,10 +45,8 @@ func (c *transcription) Event(a *Answer, payload []byte, at int64) {
 		return
 	}
 	s := scan{b: data}
-	if s.open('{') {
-		for n := 0; s.more('}', n); n++ {
-			c.member(a, &s, string(s.key()))
-		}
+	for n := 0; s.objectMore(n); n++ {
+		c.member(a, &s, string(s.key()))
 	}
 	if !s.end() {
 		a.fault("the response is not the JSON of a transcription: %s", excerpt(data))

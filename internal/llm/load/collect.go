@@ -11,6 +11,7 @@ import (
 	"github.com/redline-bench/redline/internal/llm/endpoint"
 	"github.com/redline-bench/redline/internal/llm/metric"
 	"github.com/redline-bench/redline/internal/measure"
+	"github.com/redline-bench/redline/internal/profile"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/result"
 )
@@ -27,7 +28,8 @@ type collection struct {
 	win       *measure.Window
 	timeline  *measure.Timeline
 	failures  failures
-	parts     parts
+	parts     profile.Parts
+	hold      holding
 	index     uint64
 	checked   int   // answers of the phase that the tokenizer has counted too
 	row       int   // failures in a row
@@ -65,7 +67,7 @@ func (r *run) begin(p *phase, from int64) {
 	if r.until = nil; o.Until != nil {
 		r.until = &metric.Watch{Target: *o.Until}
 	}
-	r.parts.begin(r.cfg.Fleet, setup, from)
+	r.beginParts(setup, from)
 	r.checked, r.row, r.lastN, r.shown, r.lastDue, r.lastSent, r.lastEnd, r.output = 0, 0, 0, from, 0, 0, 0, recentRate{}
 	r.ends, r.idleNs, r.pausedNs = nil, 0, 0
 }
@@ -255,8 +257,11 @@ func (r *run) count(a *ask, s *llm.Sample, rec *record.Record) {
 	if s.Warmup && !a.phase.warm {
 		return
 	}
-	r.parts.add(rec)
 	r.watch.count(s.Class, failed)
+	if r.cfg.Fleet != nil && rec.End < a.phase.measured { // its record came after the measured time had begun
+		return
+	}
+	r.parts.Add(rec)
 	r.timeline.Add(rec)
 	r.tokenTimes(s)
 	if r.cfg.Tap != nil && !a.phase.warm {
@@ -416,7 +421,7 @@ func (r *run) outcome() *Outcome {
 		load.Idle, load.Paused = time.Duration(r.idleNs), time.Duration(r.pausedNs)
 	}
 	lv.Client.SendRate = load.SendRate
-	limits := r.parts.judge(&lv, &load)
+	limits := r.parts.Judge(&lv, &load)
 	lv.Health = r.win.Health(load)
 	lv.Metrics = r.measured.Metrics()
 	bound(lv.Metrics, &lv.Client)

@@ -3,13 +3,13 @@ package load
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
-	"time"
 
+	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/profile"
 	"github.com/redline-bench/redline/internal/record"
-	"github.com/redline-bench/redline/internal/result"
 )
 
 // Fleet is workers on several machines that make the load of a run together; fleet.Run is one. Each has a Share. Times are readings of
@@ -27,9 +27,7 @@ type Fleet interface {
 	// while no record is collected.
 	Look(fn func())
 	ClearFailures()
-	// Worker is the number of the worker that a slot belongs to. Readings are what the workers have counted until now, by that number.
-	Worker(slot uint32) int
-	Readings() []profile.Reading
+	profile.Workers
 	// Broken is why the workers cannot go on; nil while they can.
 	Broken() error
 }
@@ -68,6 +66,7 @@ func (r *run) conduct(ctx, hard context.Context, p *phase) error {
 	if r.cfg.Measured != nil && !p.warm {
 		r.cfg.Measured()
 	}
+	r.watch.reset(r.cfg.First)
 	f := r.cfg.Fleet
 	f.Sync(func() {}) // every worker has sent a reading
 	o := Order{Warmup: p.warm, Text: r.cfg.KeepText, Wire: r.cfg.KeepWire, Bodies: r.cfg.Bodies != nil}
@@ -108,13 +107,57 @@ func (r *run) endFleet(p *phase) {
 	}
 }
 
+// holding is records of a fleet that ended after the time of a look at the measurement.
+type holding struct {
+	after int64 // 0 between looks
+	list  []held
+}
+
+type held struct {
+	rec  record.Record
+	data []byte
+}
+
+// look calls fn when exactly the requests that have ended until now are counted, with this time. The records of a fleet come later: those
+// of requests that end after this time wait until fn has returned.
+func (r *run) look(fn func(now int64)) {
+	f := r.cfg.Fleet
+	if f == nil {
+		now := clock.Now()
+		r.eng.Sync(func() { fn(now) })
+		return
+	}
+	f.Look(func() { r.hold.after = clock.Now() })
+	f.Sync(func() {
+		fn(r.hold.after)
+		list := r.hold.list
+		r.hold = holding{}
+		for i := range list {
+			r.receive(&list[i].rec, nil, list[i].data)
+		}
+	})
+}
+
+// beginParts starts to count what each worker of a fleet does.
+func (r *run) beginParts(setup measure.Setup, from int64) {
+	var workers profile.Workers // nil in a run without a fleet
+	if r.cfg.Fleet != nil {
+		workers = r.cfg.Fleet
+	}
+	r.parts.Begin(workers, setup, from)
+}
+
 // receive counts a request of a worker.
 func (r *run) receive(rec *record.Record, _ []record.Event, data []byte) {
+	if r.hold.after > 0 && rec.End > r.hold.after {
+		r.hold.list = append(r.hold.list, held{*rec, slices.Clone(data)})
+		return
+	}
 	p := r.now.Load()
 	a := &ask{phase: p}
 	s := &r.sample
 	if err := r.unpack(data, rec, a, s); err != nil {
-		p.fail(fmt.Errorf("a record of worker %d: %w", r.cfg.Fleet.Worker(rec.Slot)+1, err))
+		p.fail(fmt.Errorf("a record of a worker: %w", err))
 		return
 	}
 	s.Warmup = p.warm
@@ -125,74 +168,4 @@ func (r *run) receive(rec *record.Record, _ []record.Event, data []byte) {
 	}
 	r.note(a, s)
 	r.count(a, s, rec)
-}
-
-// parts are what each worker of a fleet did in a phase; the zero value is a run without a fleet.
-type parts struct {
-	fleet Fleet
-	list  []*measure.Part
-	from  []profile.Reading
-}
-
-// begin starts the parts of a phase at a time.
-func (p *parts) begin(f Fleet, setup measure.Setup, from int64) {
-	if *p = (parts{fleet: f}); f == nil {
-		return
-	}
-	p.from = f.Readings()
-	for range p.from {
-		p.list = append(p.list, measure.NewPart(setup, from))
-	}
-}
-
-// add takes a record into the part of its worker.
-func (p *parts) add(rec *record.Record) {
-	if p.list != nil {
-		p.list[p.fleet.Worker(rec.Slot)].Add(rec)
-	}
-}
-
-// judge adds what each worker did to a level, and replaces the readings of this process, which makes no load, by those of the workers
-// together. It returns the reasons why workers limited the level.
-func (p *parts) judge(lv *result.Level, l *measure.Load) (reasons []result.Reason) {
-	if p.list == nil {
-		return nil
-	}
-	l.CPU, l.Busy, l.GCPause, l.SchedDelay, l.Stalled, l.Standstill, l.MaxProcs = 0, 0, 0, 0, 0, 0, 0
-	own := measure.Load{Wall: l.Wall, Held: l.Held, Options: l.Options}
-	for i, to := range p.fleet.Readings() {
-		w, why := p.worker(i, &to, own)
-		for _, r := range why {
-			r.What = fmt.Sprintf("worker %s: %s", to.Name, r.What)
-			reasons = append(reasons, r)
-		}
-		lv.Workers = append(lv.Workers, w)
-		cpu, busy := p.usage(i, &to, l.Wall)
-		l.CPU += cpu
-		l.MaxProcs += to.MaxProcs
-		l.Busy = max(l.Busy, busy)
-		l.GCPause, l.SchedDelay = max(l.GCPause, to.GCPause), max(l.SchedDelay, to.SchedDelay)
-	}
-	return reasons
-}
-
-// usage is the CPU time that worker i used in the phase, and the share of its machine that was in use. Readings come at intervals: their
-// time is longer than the phase, which has its share of the CPU time.
-func (p *parts) usage(i int, to *profile.Reading, wall time.Duration) (cpu time.Duration, busy float64) {
-	from := &p.from[i]
-	u := to.Vitals.Since(from.Vitals)
-	return time.Duration(float64(u.CPU) * min(1, float64(wall)/float64(max(1, to.At-from.At)))), u.Busy
-}
-
-// worker is what worker i did, and why it limited the level. The rate and the number in flight are judged for all workers together.
-func (p *parts) worker(i int, to *profile.Reading, l measure.Load) (result.Worker, []result.Reason) {
-	l.CPU, l.Busy = p.usage(i, to, l.Wall)
-	l.MaxProcs = to.MaxProcs
-	l.GCPause, l.SchedDelay, l.Standstill, l.Stalled = to.GCPause, to.SchedDelay, to.Standstill, to.Stalled-p.from[i].Stalled
-	l.SendRate = float64(p.list[i].Sent()) / max(time.Nanosecond, l.Wall).Seconds()
-	w, why := p.list[i].Worker(to.Name, l)
-	if w.Lost = to.Lost; w.Lost != "" {
-		why = []result.Reason{{What: "was lost: " + w.Lost + "; its share of the load was not sent", Try: "look at the worker and its machine, then run again"}}
-	}
-	return w, why
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -17,6 +18,7 @@ import (
 	"github.com/redline-bench/redline/internal/engine"
 	"github.com/redline-bench/redline/internal/llm"
 	"github.com/redline-bench/redline/internal/llm/load"
+	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/profile"
 	"github.com/redline-bench/redline/internal/record"
@@ -39,6 +41,14 @@ type crew struct {
 	broken  error
 	failed  chan struct{}
 	lost    atomic.Bool // the last worker is lost
+	told    []told
+	late    atomic.Int64 // how long after their end records come
+}
+
+// told is what a worker told of a request.
+type told struct {
+	rec  record.Record
+	data []byte
 }
 
 // ahead is how far the clock of a worker is ahead.
@@ -46,6 +56,7 @@ func ahead(i int) int64 { return int64(i+1) * int64(time.Hour) }
 
 func newCrew(t *testing.T, cfg load.Config, lv load.Level, n int) *crew {
 	t.Helper()
+	cfg.Watch = nil // the coordinator looks at the load
 	c := &crew{cfg: cfg, lv: lv, failed: make(chan struct{})}
 	for i := range n {
 		part := cfg
@@ -77,6 +88,7 @@ func (c *crew) deliver(r *record.Record, data []byte, i, n int) {
 		}
 	}
 	r.Slot = r.Slot*uint32(n) + uint32(i)
+	c.told = append(c.told, told{*r, data})
 	c.collect(r, nil, data)
 }
 
@@ -132,6 +144,7 @@ func (c *crew) Stop() {
 
 // Sync collects what has ended: the engines of the parts do.
 func (c *crew) Sync(fn func()) {
+	time.Sleep(time.Duration(c.late.Load()))
 	for _, p := range c.parts {
 		p.Engine().Sync(func() {})
 	}
@@ -219,7 +232,7 @@ func (p *numbers) Close() error { return nil }
 func TestAFleetReportsAsOneProcess(t *testing.T) {
 	f := func(name string, lv load.Level, turns int, edit func(*load.Options)) {
 		t.Helper()
-		measure := func(workers int) ([]result.Metric, []string, *load.Outcome) {
+		carryOut := func(workers int) ([]result.Metric, []string, *load.Outcome) {
 			s := &server{first: 20 * time.Millisecond, gap: 5 * time.Millisecond, tokens: 6}
 			cfg := config(t, s, -1)
 			cfg.Open = numbered(turns)
@@ -233,9 +246,9 @@ func TestAFleetReportsAsOneProcess(t *testing.T) {
 			slices.Sort(s.bodies)
 			return out.Level.Metrics, s.bodies, out
 		}
-		want, bodies, one := measure(0)
+		want, bodies, one := carryOut(0)
 		for _, workers := range []int{1, 2, 3} {
-			got, sent, out := measure(workers)
+			got, sent, out := carryOut(workers)
 			if d := cmp.Diff(bodies, sent); d != "" {
 				t.Errorf("%s: %d workers send other requests: %s", name, workers, d)
 			}
@@ -264,6 +277,79 @@ func TestAFleetReportsAsOneProcess(t *testing.T) {
 	f("a rate", paced, 1, func(o *load.Options) { o.Requests, o.Arrival = 60, load.Poisson })
 	f("a rate for a time", paced, 1, func(o *load.Options) { o.Duration, o.Arrival = 1985*time.Millisecond, load.Constant })
 	f("users", load.Level{Mode: plan.RequestRate, Rate: 30, Users: 6}, 2, func(o *load.Options) { o.Requests = 36 })
+}
+
+// What workers told before this process began is collected with the numbers that the coordinator would have reported, and with the true times.
+func TestCollectingWhatWorkersTold(t *testing.T) {
+	s := &server{first: 20 * time.Millisecond, gap: 5 * time.Millisecond, tokens: 6}
+	cfg := config(t, s, -1)
+	cfg.Open, cfg.Options.Requests = numbered(1), 40
+	lv := load.Level{Mode: plan.Concurrency, Concurrency: 4}
+	want, c := onFleet(t, cfg, lv, 2, nil)
+	ago := clock.Now() + int64(24*time.Hour) // all times are below 0 then
+	var taps int
+	cfg.Tap = func(rec *record.Record) error {
+		if taps++; rec.Sent >= 0 {
+			t.Errorf("a record was sent at %d", rec.Sent)
+		}
+		return nil
+	}
+	first := int64(math.MaxInt64)
+	got, err := load.Collect(cfg, lv, func(each func(rec *record.Record, data []byte)) error {
+		for _, told := range c.told {
+			rec := told.rec
+			for _, at := range []*int64{&rec.Due, &rec.Sent, &rec.Written, &rec.First, &rec.End} {
+				*at -= ago
+			}
+			first = min(first, rec.Sent)
+			each(&rec, told.data)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(counts(want.Level.Metrics), counts(got.Level.Metrics)); d != "" {
+		t.Error(d)
+	}
+	if w := got.Level.Windows[0]; w.StartUnixNs != clock.Wall(first) || taps != 40 || !got.Level.Unfinished || !got.Interrupted {
+		t.Errorf("window %+v, %d records, unfinished %v", w, taps, got.Level.Unfinished)
+	}
+	if none, err := load.Collect(cfg, lv, func(func(*record.Record, []byte)) error { return nil }); none != nil || err != nil {
+		t.Errorf("without records: %+v, %v", none, err)
+	}
+}
+
+// A look at a measurement in progress counts exactly the requests that have ended, however late the records of the workers come.
+func TestALookAtAFleetIsExact(t *testing.T) {
+	looks := func(workers int) (seen []map[string]string) {
+		s := &server{first: 20 * time.Millisecond, gap: 5 * time.Millisecond, tokens: 6}
+		cfg := config(t, s, -1)
+		cfg.Open = numbered(1)
+		// A request takes 55 ms on its slot: none ends within 10 ms after a look.
+		cfg.First = measure.Look{Settle: 510 * time.Millisecond, At: 1500 * time.Millisecond}
+		cfg.Watch = func(now measure.Sight) (measure.Look, bool) {
+			lv, _ := now.Level(0)
+			seen = append(seen, counts(lv.Metrics))
+			return measure.Look{At: now.Elapsed + 990*time.Millisecond}, len(seen) < 3
+		}
+		lv := load.Level{Mode: plan.Concurrency, Concurrency: 4}
+		if workers == 0 {
+			run(t, cfg, lv)
+			return seen
+		}
+		onFleet(t, cfg, lv, workers, func(c *crew) { c.late.Store(int64(120 * time.Millisecond)) })
+		return seen
+	}
+	want := looks(0)
+	if len(want) != 3 || want[0]["request_count"] == want[1]["request_count"] {
+		t.Fatalf("looks %v", want)
+	}
+	for _, workers := range []int{1, 2, 3} {
+		if d := cmp.Diff(want, looks(workers)); d != "" {
+			t.Errorf("%d workers: %s", workers, d)
+		}
+	}
 }
 
 // counts are the metrics except for the times of day, rounded: sums in another order differ in their last digits.

@@ -59,8 +59,8 @@ func (r *run) watched(p *phase, now int64) bool {
 		w.seen.at, w.seen.ended = elapsed, w.ended
 	})
 	s.Level = func(float64) (lv *result.Level, reasons []result.Reason) {
-		p.after, p.ended = vitals.Read(), clock.Now()
-		r.eng.Sync(func() {
+		r.look(func(now int64) {
+			p.after, p.ended = vitals.Read(), now
 			out := r.outcome()
 			lv, reasons = &out.Level, out.Reasons
 		})
@@ -78,8 +78,10 @@ func (r *run) watched(p *phase, now int64) bool {
 // measureFrom begins the measured time anew.
 func (r *run) measureFrom(p *phase, now int64) {
 	p.before, p.stalled = vitals.Read(), r.eng.Stalled()
-	p.measured, p.startedBefore = now, p.started.Load()
-	r.eng.Sync(func() { r.begin(p, now) })
+	r.eng.Sync(func() {
+		p.measured, p.startedBefore = now, p.started.Load()
+		r.begin(p, now)
+	})
 }
 
 // measuredFrom is when the measured time began, where requests were in flight before; else 0.

@@ -67,6 +67,9 @@ func Parse(face plan.Program, argv0 string, args []string, secrets *secret.Set) 
 	r.notes.CommandLine, r.notes.Options = r.table.Command("redline profile"), r.table.Arguments()
 	if u, ok := errors.AsType[*UsageError](err); ok {
 		u.face, u.argv0 = face, argv0
+		if face != plan.PerfAnalyzer {
+			u.Text = reworded(u.Text)
+		}
 	}
 	if err != nil {
 		return nil, r.notes, err
@@ -92,10 +95,8 @@ func (r *raw) settleFleet() error {
 	if r.plan.Fleet.Workers != "" {
 		return nil
 	}
-	for _, row := range r.plan.Fleet.Rows() {
-		if r.table.Given(row.Long) {
-			return line("--%s is for --workers, which says how many workers make the load", row.Long)
-		}
+	if err := r.plan.Fleet.Check(r.table.Given); err != nil {
+		return line("%v", err)
 	}
 	r.plan.Fleet = plan.Fleet{}
 	return nil
