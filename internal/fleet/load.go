@@ -308,6 +308,9 @@ func (r *Run) Readings() []profile.Reading {
 			Name: m.Name, At: m.mark, MaxProcs: m.MaxProcs, Lost: m.lost, Dropped: m.head.Dropped, Stalled: m.head.Stalled, Vitals: m.vitals,
 			GCPause: m.gcPause, SchedDelay: m.schedDelay, Standstill: m.standstill, Connections: m.head.Connections, Busiest: m.head.Busiest,
 		}
+		if m.lost == "" {
+			out[i].InFlight = m.head.InFlight
+		}
 	}
 	return out
 }

@@ -481,6 +481,7 @@
         lead(run, who, id);
       }
       if (run.levels.some((l) => (l.metrics || []).length)) add("tokens" + id, who + "Tokens", "", tokens(run));
+      if (run.levels.some((l) => l.workers)) add("workers" + id, who + "Workers", "", ...working.section(run, run.live ? run.newest : best(run), pct));
       if (run.levels.some((l) => l.time)) add("time" + id, who + "Over time", "Drag across a chart to zoom in, double-click to go back.", levels(run));
       if (run.levels.length) add("levels" + id, who + (run.classes ? "Latencies" : "Levels"), "", levelTable(run));
       if (run.levels.some((l) => l.server && l.server.parts)) add("models" + id, who + "Composing models", "", composing(run));
