@@ -57,6 +57,7 @@ type Run struct {
 	restart  bool
 	clear    bool
 	start    int64 // of the last load
+	begun    int   // the members before this one have begun the last load
 	skew     int64
 	failed   chan struct{}
 	broken   error

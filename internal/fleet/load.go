@@ -128,7 +128,7 @@ func (r *Run) begin(ctx context.Context, o Order, starts func(at int64)) error {
 	at := clock.Now() + int64(r.lead())
 	q = request{Kind: kindGo, At: make([]int64, len(r.members))}
 	r.lock(func() {
-		r.gen, r.start = gen, at
+		r.gen, r.start, r.begun = gen, at, 0
 		for _, m := range r.members {
 			q.At[m.index] = at + m.clock.Ahead
 		}
