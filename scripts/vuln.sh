@@ -11,6 +11,12 @@ db=${GOVULNDB:-https://vuln.go.dev}
 
 not_checked() { echo "NOT CHECKED: known vulnerabilities: $1"; exit 0; }
 
+case $db in
+file://*) [ -r "${db#file://}/index/db.json" ] || { echo "GOVULNDB: ${db#file://} has no index/db.json: name the folder of a copy of the database"; exit 1; } ;;
+*) curl -fsS -m 10 -o /dev/null "$db/index/db.json" 2>/dev/null ||
+  not_checked "the database $db cannot be reached; give a copy of it with GOVULNDB=file:///FOLDER" ;;
+esac
+
 if [ ! -x "$dir/govulncheck" ]; then
   mkdir -p "$dir"
   echo "building govulncheck $version (once)" >&2
@@ -18,12 +24,6 @@ if [ ! -x "$dir/govulncheck" ]; then
   (cd "$dir" && GOFLAGS=-mod=mod GOBIN="$dir" CGO_ENABLED=0 go install -trimpath -ldflags=-s "golang.org/x/vuln/cmd/govulncheck@$version" >"$dir/log" 2>&1) ||
     not_checked "govulncheck $version could not be built: $(tail -1 "$dir/log"); the Go module proxy must be reachable once"
 fi
-
-case $db in
-file://*) [ -r "${db#file://}/index/db.json" ] || { echo "GOVULNDB: ${db#file://} has no index/db.json: name the folder of a copy of the database"; exit 1; } ;;
-*) curl -fsS -m 10 -o /dev/null "$db/index/db.json" 2>/dev/null ||
-  not_checked "the database $db cannot be reached; give a copy of it with GOVULNDB=file:///FOLDER" ;;
-esac
 
 for tags in grpcnotrace native,grpcnotrace; do
   echo "govulncheck $version, tags $tags, database $db"

@@ -27,9 +27,11 @@ type kind struct {
 	// state is the expected verdict; empty for a run that cannot start. Other work on the machine can make any run
 	// client-limited: its outputs are checked all the same.
 	state result.State
-	// line is the command line after "redline". $HTTP, $GRPC, $OPENAI, $SLOW and $FAIL are addresses of servers, $OTHER is the result
-	// of a run of another model.
+	// line is the command line after "redline". $HTTP, $GRPC, $OPENAI, $SLOW, $FAIL and $BUSY are addresses of servers, $OTHER is the
+	// result of a run of another model.
 	line string
+	// classes are the lines of the scenario s.yaml below "classes:", with the same words.
+	classes string
 	// interrupt is a text on the console at which the run gets SIGINT.
 	interrupt string
 	// own are options of a server of its own, at $HTTP.
@@ -40,6 +42,22 @@ const (
 	count  = " --measurement-mode count_windows --measurement-request-count 40 -r 3 "
 	steady = count + "-s 100000 "
 )
+
+// scenario has two classes.
+const scenario = `  rest:
+    profile: {model: simple, url: $HTTP, request-count: 60}
+  chat:
+    llm: {model: mock-llm, url: $OPENAI, streaming: true, output-tokens-mean: 3, request-count: 60, concurrency: 2}
+`
+
+// busy is a model with one worker that takes 20 ms for each request.
+const busy = `name: "busy"
+backend: "delay"
+input [ { name: "INPUT0" data_type: TYPE_FP32 dims: [ 4 ] } ]
+output [ { name: "OUTPUT0" data_type: TYPE_FP32 dims: [ 4 ] } ]
+instance_group [ { count: 1 kind: KIND_CPU } ]
+parameters [ { key: "execute_delay_ms" value: { string_value: "20" } } ]
+`
 
 var kinds = []kind{
 	// short and long
@@ -77,6 +95,10 @@ var kinds = []kind{
 	{name: "rules of an unstable run", state: result.Unstable, line: "profile -m simple -u $HTTP -s 0 --assert p50<100s" + count},
 	{name: "a baseline of another model", state: result.Valid, line: "profile -m simple -u $HTTP --request-count 60 --baseline $OTHER"},
 	{name: "a rule that cannot be", line: "profile -m simple -u $HTTP --request-count 60 --assert foo<5"},
+	// overloaded: the server has one worker that takes 20 ms
+	{name: "an overloaded server", state: result.Valid, line: "profile -m busy -u $BUSY --async --request-rate-range 500 --request-count 60"},
+	{name: "an overloaded server, with a rule", state: result.Valid, line: "profile -m busy -u $BUSY --async --request-rate-range 500 --request-count 60 --assert p50<30ms"},
+	{name: "requests wait for the server", state: result.Valid, line: "profile -m busy -u $BUSY --concurrency-range 8 --request-count 60"},
 	// interrupted
 	{name: "interrupted", state: result.Interrupted, line: "profile -m simple -u $HTTP -v -s 0 --max-trials 100000 --measurement-mode count_windows --measurement-request-count 40", interrupt: "Pass [3]"},
 	{name: "interrupted at the second level", state: result.Interrupted, line: "profile -m simple -u $HTTP --concurrency-range 1:1000" + steady, interrupt: "Request concurrency: 3"},
@@ -88,6 +110,13 @@ var kinds = []kind{
 	{name: "llm: every request fails", state: result.ServerFailed, line: "llm -m mock-llm -u $OPENAI --endpoint v1/nothing --request-count 40"},
 	{name: "llm: a rule is missed", state: result.Valid, line: "llm -m mock-llm -u $OPENAI --streaming --output-tokens-mean 3 --request-count 40 --concurrency 4 --goodput ttft:1s --assert goodput>1e9"},
 	{name: "llm: interrupted", state: result.Interrupted, line: "llm -m mock-llm -u $OPENAI --streaming --output-tokens-mean 3 --request-count 1 --concurrency 1:500", interrupt: "concurrency 3"},
+	// scenarios
+	{name: "a scenario", state: result.Valid, line: "run s.yaml", classes: scenario},
+	{name: "a scenario with a short class", state: result.TooShort, line: "run s.yaml", classes: strings.Replace(scenario, "count: 60", "count: 8", 1)},
+	{name: "a scenario whose class fails", state: result.ServerFailed, line: "run s.yaml", classes: strings.Replace(scenario, "$HTTP", "$FAIL", 1)},
+	{name: "a scenario with an objective that is missed", state: result.Valid, line: "run s.yaml --assert requests>1", classes: scenario + "    objectives: [p50<1ns]\n"},
+	{name: "a scenario whose class fails, with a rule", state: result.ServerFailed, line: "run s.yaml --assert requests>1", classes: strings.Replace(scenario, "$HTTP", "$FAIL", 1)},
+	{name: "a scenario without a class", line: "run s.yaml", classes: "  {}"},
 	// the QA programs
 	{name: "simple", state: result.TooShort, line: "simple -m custom_identity_fp32 -u $HTTP -c 10"},
 }
@@ -107,6 +136,11 @@ func TestOutputsAgree(t *testing.T) {
 	}
 	fast, slow := start(), start("--delay", "simple=20ms", "--delay", "custom_identity_int32=500ms")
 	failing := start("--fault", "simple=error", "--fault", "custom_identity_fp32=hang")
+	models := filepath.Join(dir, "models", "busy")
+	if err := errors.Join(os.MkdirAll(filepath.Join(models, "1"), 0o755), os.WriteFile(filepath.Join(models, "config.pbtxt"), []byte(busy), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	overloaded := start("--model-repository", filepath.Dir(models))
 	other := filepath.Join(dir, "other.json")
 	if out, err := exec.Command(filepath.Join(bin, "redline"), "profile", "-m", "custom_identity_fp32", "--shape", "INPUT0:1", "-u", fast.HTTP,
 		"--request-count", "60", "--json", other).CombinedOutput(); err != nil {
@@ -124,17 +158,20 @@ func TestOutputsAgree(t *testing.T) {
 					s := binary.Served(t, bin, strings.Fields(k.own)...)
 					server = s
 				}
-				words := strings.NewReplacer("$HTTP", server.HTTP, "$GRPC", server.GRPC, "$OPENAI", server.Ports["openai"], "$SLOW", slow.HTTP, "$FAIL", failing.HTTP, "$OTHER", other)
-				k.check(t, strings.Fields(words.Replace(k.line)))
+				words := strings.NewReplacer("$HTTP", server.HTTP, "$GRPC", server.GRPC, "$OPENAI", server.Ports["openai"], "$SLOW", slow.HTTP, "$FAIL", failing.HTTP, "$BUSY", overloaded.HTTP, "$OTHER", other)
+				k.check(t, strings.Fields(words.Replace(k.line)), words.Replace(k.classes))
 			})
 		}
 	})
 }
 
 // check runs the command and checks that its outputs agree.
-func (k *kind) check(t *testing.T, args []string) {
+func (k *kind) check(t *testing.T, args []string, classes string) {
 	dir := t.TempDir()
 	file := func(name string) string { return filepath.Join(dir, name) }
+	if err := os.WriteFile(file("s.yaml"), []byte("classes:\n"+classes), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	cmd := exec.Command(filepath.Join(bin, "redline"), append(args, "--json", file("r.json"), "--report", file("r.html"), "--junit", file("r.xml"), "--summary", file("r.md"))...)
 	var out, errs binary.Buffer
 	cmd.Stdout, cmd.Stderr, cmd.Dir = &out, &errs, dir

@@ -16,6 +16,7 @@ import (
 	"github.com/redline-bench/redline/e2e/peers"
 	"github.com/redline-bench/redline/internal/llm/artifact/servermetrics"
 	"github.com/redline-bench/redline/internal/llm/dataset"
+	"github.com/redline-bench/redline/internal/watch"
 )
 
 const bailian = `{"chat_id": 159, "parent_chat_id": -1, "timestamp": 61.114, "input_length": 20, "output_length": 132, "type": "text", "turn": 1, "hash_ids": [1089, 1090]}
@@ -134,13 +135,18 @@ func serverMetrics(t *testing.T, dir string) string {
 	}))
 	t.Cleanup(srv.Close)
 	n.Store(5)
-	w, err := servermetrics.Start(t.Context(), servermetrics.Config{URLs: []string{srv.URL}})
+	read, err := watch.Start(t.Context(), []string{srv.URL}, watch.Config{Whole: true})
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer read.Stop()
+	w := servermetrics.New(servermetrics.Config{URLs: []string{srv.URL}})
+	stop := read.Follow(w.Add)
+	read.Read(t.Context())
 	w.Begin()
 	n.Add(7)
-	w.Stop()
+	read.Read(t.Context())
+	stop()
 	now := time.Now().UnixNano()
 	if err := w.Write(&servermetrics.File{Dir: dir, JSON: true, CSV: true, Run: "run", Asked: map[string]any{}, Begin: now - 1e9, End: now}); err != nil {
 		t.Fatal(err)

@@ -25,6 +25,16 @@ const cut = `(() => {
 	return wide + charts + tables;
 })()`
 
+// uneven counts the rows of charts whose drawings begin at different heights.
+const uneven = `(() => {
+	const rows = new Map();
+	for (const chart of document.querySelectorAll(".grid > .chart:has(.host)")) {
+		const top = Math.round(chart.getBoundingClientRect().top), host = Math.round(chart.querySelector(".host").getBoundingClientRect().top);
+		rows.set(top, (rows.get(top) || new Set()).add(host));
+	}
+	return [...rows.values()].filter((tops) => tops.size > 1).length;
+})()`
+
 // atWidths looks at a page in two widths, light and dark.
 func (p *tab) atWidths(name string) {
 	p.Helper()
@@ -36,6 +46,7 @@ func (p *tab) atWidths(name string) {
 			p.want(fmt.Sprintf("%s: parts that are cut at %d px", name, w), cut, "0")
 			p.js(`document.querySelectorAll("details").forEach((d) => { d.open = false })`)
 			p.drawn()
+			p.want(fmt.Sprintf("%s: rows of charts that are not even at %d px", name, w), uneven, "0")
 			p.shot(fmt.Sprintf("%s-%d-%s", name, w, scheme))
 		}
 	}
@@ -86,6 +97,16 @@ func TestRulesOfARunThatCannotBeJudged(t *testing.T) {
 	p.want("what it says", `document.querySelector(".rules").innerText.split("\n")[0]`, "1 of 1 rule missed and the run cannot be judged: its verdict is server-failed")
 }
 
+// Failures stand out: their number is red, and their texts can be read on a telephone without scrolling sideways.
+func TestFailuresStandOut(t *testing.T) {
+	p := made{levels: 3, requests: 2000, failing: true}.open(t)
+	p.want("the number of failures", `[...document.querySelectorAll(".tile")].find((t) => t.innerText.startsWith("Failed")).innerText.replaceAll("\n", "|")`, "Failed|600|10 % of all requests")
+	p.want("its color", `getComputedStyle(document.querySelector(".tile b.bad")).color === getComputedStyle(document.querySelector("td.bad")).color`, "true")
+	p.do(chromedp.EmulateViewport(400, height))
+	p.want("texts that need more than the width of the page", `[...document.querySelectorAll(".stacked td.text")].filter((c) => c.getBoundingClientRect().right > innerWidth).length`, "0")
+	p.want("a row without its head", `document.querySelector(".stacked tbody tr").innerText.split("\n").slice(0, 3).join("|").replace(/ of the model.*/, "")`, "concurrency 1|server 503|200")
+}
+
 // titles are the headings of the charts of the overview.
 const titles = `[...document.querySelectorAll("#overview h3")].map((h) => h.textContent)`
 
@@ -96,7 +117,7 @@ func TestChartsOfTokensComeFirst(t *testing.T) {
 		t.Errorf("the charts are %s, want first %s", got, want)
 	}
 	p.want("the tile of the goodput", `[...document.querySelectorAll(".tile")].find((t) => t.innerText.startsWith("Goodput")).innerText.replaceAll("\n", "|")`,
-		"Goodput|5.714 /s|92.6 % kept next tokens ≤ 20 ms, first token ≤ 200 ms")
+		"Goodput|5.714 /s|92.6 % kept next tokens\u00a0≤\u00a020\u00a0ms, first token\u00a0≤\u00a0200\u00a0ms")
 }
 
 // spy notes every text that is written into a chart, by the heading of the chart, and draws all charts again.
@@ -150,6 +171,8 @@ func TestFewRequests(t *testing.T) {
 			for (let i = 0; i < data.length; i += 4) seen.add(data[i] << 16 | data[i + 1] << 8 | data[i + 2]);
 			return [0, 1, 2].filter((c) => !seen.has(parseInt(getComputedStyle(document.documentElement).getPropertyValue("--c" + c).trim().slice(1), 16))).length;
 		})()`, "0")
+		p.want("charts over time", `document.querySelectorAll("#time .chart").length`, "0")
+		p.want("why there are none", `document.querySelector("#time .note").textContent`, "Every level ended within 100 ms, which is too short for charts over time.")
 		p.want("the p99 of few requests", `document.querySelectorAll("#levels tbody tr")[0].children[9].textContent`, "–")
 		p.quiet("file://")
 	}
@@ -171,4 +194,6 @@ func TestLegendsHaveDashPatterns(t *testing.T) {
 	if got := legend("Latency by percentile"); strings.Count(got, "6px 6px 9px") != 4 {
 		t.Errorf("the legend of 12 levels has %s, want the last four dashed", got)
 	}
+	p.do(chromedp.EmulateViewport(400, height))
+	p.want("heights of the rows of a legend of 12 levels", `new Set([...[...document.querySelectorAll(".chart")].find((c) => c.querySelector("h3").textContent === "Latency by percentile").querySelectorAll(".u-legend tr:not(.aside)")].map((r) => Math.round(r.getBoundingClientRect().height))).size`, "1")
 }

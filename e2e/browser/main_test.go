@@ -35,6 +35,7 @@ const width, height = 1280, 900
 
 var (
 	redline string // the program
+	files   string // a folder for files that several tests use
 	browser context.Context
 	missing error // why there is no browser
 )
@@ -44,7 +45,7 @@ func TestMain(m *testing.M) {
 }
 
 func run(m *testing.M, dir, bin string) (int, error) {
-	redline = filepath.Join(bin, "redline")
+	redline, files = filepath.Join(bin, "redline"), dir
 	path, err := peers.InstallChromium(context.Background())
 	if err != nil {
 		missing = err

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/chromedp/cdproto/emulation"
@@ -17,15 +18,18 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// measured is a run of the reference server with a report and its result.
+// measured is a run of the reference server with a report and its result. Its levels last long enough for charts over time.
 func measured(t *testing.T) (report, result string) {
 	t.Helper()
-	dir := t.TempDir()
-	report, result = filepath.Join(dir, "report.html"), filepath.Join(dir, "result.json")
-	must(t, command(t, "off", "profile", "--embedded", "-m", "simple", "-i", "grpc", "--concurrency-range", "1:5:2", "--measurement-mode", "count_windows", "-r", "4", "-s", "99999",
-		"--report", report, "--json", result))
+	report, result = filepath.Join(files, "report.html"), filepath.Join(files, "result.json")
+	measuring.Do(func() {
+		must(t, command(t, "off", "profile", "--embedded", "-m", "simple", "-i", "grpc", "--concurrency-range", "1:5:2", "--duration", "1s", "--report", report, "--json", result))
+	})
 	return report, result
 }
+
+// measuring makes the run once for all tests.
+var measuring sync.Once
 
 func TestReport(t *testing.T) {
 	report, _ := measured(t)
@@ -46,7 +50,7 @@ func TestReport(t *testing.T) {
 // replaced in what the page shows.
 func TestReportWithSecretsThatAreWords(t *testing.T) {
 	report := filepath.Join(t.TempDir(), "report.html")
-	args := []string{"profile", "--embedded", "-m", "simple", "--request-count", "60", "--label", "a function in a document class", "--report", report}
+	args := []string{"profile", "--embedded", "-m", "simple", "--duration", "1s", "--label", "a function in a document class", "--report", report}
 	for i, word := range []string{"function", "const", "return", "true", "null", "false", "div", "class", "document", "script", "style", "color", "width", "html", "body", "main"} {
 		args = append(args, "-H", fmt.Sprintf("X-Token-%d: %s", i, word))
 	}
@@ -66,7 +70,7 @@ func TestReportOfTokens(t *testing.T) {
 	p.want("what the axis counts", `[...document.querySelectorAll("#overview th")].map((h) => h.textContent).find((h) => h.includes("per second"))`, "requests per second")
 	p.want("formulas of tokens", `[...document.querySelectorAll("#formulas dt")].filter((d) => ["First token", "Next tokens"].includes(d.textContent)).length`, "2")
 	p.want("the chart of the goodput", titles+`.includes("Goodput against load")`, "true")
-	p.want("the bounds in the tile of the goodput", `[...document.querySelectorAll(".tile")].some((t) => t.innerText.includes("first token ≤ 200 ms"))`, "true")
+	p.want("the bounds in the tile of the goodput", `[...document.querySelectorAll(".tile")].some((t) => t.innerText.includes("first token\u00a0≤\u00a0200\u00a0ms"))`, "true")
 	p.want("what is no text", `document.body.textContent.includes("[object")`, "false")
 	p.shot("tokens")
 	p.quiet("file://" + report)

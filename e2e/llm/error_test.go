@@ -40,7 +40,7 @@ func statesTruth(t *testing.T, streams int) error {
 	if len(actual) != n*truthTokens {
 		t.Fatalf("%d tokens were compared, want %d", len(actual), n*truthTokens)
 	}
-	return stated.Holds(t, said, actual)
+	return stated.Holds(t, said, actual, streams) // all streams begin at once
 }
 
 // tokenErrors are the times at which tokens came by the client's records minus those at which they left by the server's log.

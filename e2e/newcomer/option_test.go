@@ -5,6 +5,7 @@ package newcomer
 import (
 	"bytes"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,20 +17,30 @@ import (
 	"github.com/redline-bench/redline/e2e/binary"
 )
 
-// The lines of CONTRIBUTING.md that add an option to redline llm.
-var (
-	field = regexp.MustCompile(`(?m)^ {4}(tenantKey string)$`)
-	row   = regexp.MustCompile(`(?m)^ {4}(\{Long: "tenant-key", .*\},)$`)
-)
-
-// One field and one row give redline llm an option: help, completion, docs/flags.md, parsing and redaction know it.
-func TestAnOptionIsOneFieldAndOneRow(t *testing.T) {
+// The program is built once, with an option and a load loop more than it has.
+func TestNewcomersChanges(t *testing.T) {
 	dir := t.TempDir()
-	changed := addOption(t)
+	option := addOption(t)
+	changed := maps.Clone(option)
+	maps.Copy(changed, addLoop(t))
 	if err := binary.Compile(dir, changed); err != nil {
 		t.Fatal(err)
 	}
 	redline := filepath.Join(dir, "redline")
+	t.Run("an option is one field and one row", func(t *testing.T) { checkOption(t, redline, option) })
+	t.Run("a load loop is one file, one field of the plan and one case", func(t *testing.T) { checkLoop(t, redline) })
+}
+
+// The lines of CONTRIBUTING.md that add an option to redline llm.
+var (
+	field = regexp.MustCompile("(?m)^ {4}(TenantKey string .*)$")
+	row   = regexp.MustCompile(`(?m)^ {4}(\{Long: "tenant-key", .*\},)$`)
+)
+
+// One field and one row give redline llm an option: help, completion, docs/flags.md, parsing, redaction, the plan in results and
+// redline rerun know it.
+func checkOption(t *testing.T, redline string, changed map[string][]byte) {
+	dir := t.TempDir()
 	f := func(want string, args ...string) {
 		t.Helper()
 		if out, ok := run(t, redline, args...); !ok || !strings.Contains(out, want) {
@@ -50,29 +61,40 @@ func TestAnOptionIsOneFieldAndOneRow(t *testing.T) {
 
 	load := []string{"llm", "-m", "mock-llm", "--embedded", "--request-count", "1", "--output-tokens-mean", "2", "--no-history", "--artifact-dir"}
 	f("", append(load, filepath.Join(dir, "without"))...)
-	f("", append(load, filepath.Join(dir, "with"), "--tenant-key", "HUSHHUSH")...)
+	result := filepath.Join(dir, "result.json")
+	f("", append(load, filepath.Join(dir, "with"), "--tenant-key", "HUSHHUSH", "--json", result)...)
 	if text := files(t, filepath.Join(dir, "without")); strings.Contains(text, "--tenant-key") {
 		t.Error("the option is noted though it was not given")
 	}
 	if text := files(t, filepath.Join(dir, "with")); !strings.Contains(text, "--tenant-key '***'") || strings.Contains(text, "HUSHHUSH") {
 		t.Error("the option is not noted as given, or its secret is in a file")
 	}
+	if text := string(read(t, result)); !strings.Contains(text, `"tenant_key": "***"`) {
+		t.Error("the plan of the result lacks the option")
+	}
+	if out, ok := run(t, redline, "rerun", result, "--no-history"); ok || !strings.Contains(out, "the result keeps no secrets: give --tenant-key=*** again") {
+		t.Errorf("the run is repeated without its secret:\n%s", out)
+	}
+	f("", "rerun", result, "--tenant-key", "HUSHHUSH", "--no-history")
 }
 
-// addOption returns the source file, by its path in the repository, in which the option is there.
+// addOption returns the source files, by their paths in the repository, in which the option is there.
 func addOption(t *testing.T) map[string][]byte {
 	t.Helper()
-	const source = "internal/command/llm/options.go"
+	const plan, options = "internal/command/llm/plan.go", "internal/command/llm/options.go"
 	guide := read(t, filepath.Join(binary.Root(), "CONTRIBUTING.md"))
-	text := read(t, filepath.Join(binary.Root(), source))
-	for place, line := range map[string]*regexp.Regexp{"type options struct {\n": field, "option.Group(\"Server\", []option.Row{\n": row} {
-		found := line.FindSubmatch(guide)
-		if found == nil || bytes.Count(text, []byte(place)) != 1 {
-			t.Fatalf("CONTRIBUTING.md lacks %s, or options.go has not one %q", line, place)
+	changed := map[string][]byte{}
+	for _, c := range []struct {
+		file, place string
+		line        *regexp.Regexp
+	}{{plan, "type Plan struct {\n", field}, {options, "option.Group(\"Server\", []option.Row{\n", row}} {
+		text, found := read(t, filepath.Join(binary.Root(), c.file)), c.line.FindSubmatch(guide)
+		if found == nil || bytes.Count(text, []byte(c.place)) != 1 {
+			t.Fatalf("CONTRIBUTING.md lacks %s, or %s has not one %q", c.line, c.file, c.place)
 		}
-		text = bytes.Replace(text, []byte(place), slices.Concat([]byte(place), found[1], []byte("\n")), 1)
+		changed[c.file] = bytes.Replace(text, []byte(c.place), slices.Concat([]byte(c.place), found[1], []byte("\n")), 1)
 	}
-	return map[string][]byte{source: text}
+	return changed
 }
 
 // run runs a program in the root of the repository. It returns what it prints and whether it succeeds.

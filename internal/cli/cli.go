@@ -33,7 +33,7 @@ func Process(version, commit string) *command.IO {
 			}
 			return 0
 		},
-		OutTerminal: xterm.IsTerminal(int(os.Stdout.Fd())),
+		OutTerminal: xterm.IsTerminal(int(os.Stdout.Fd())), ErrTerminal: xterm.IsTerminal(int(os.Stderr.Fd())),
 	}
 	if p.Getenv("TERM") != "dumb" {
 		p.Line = term.Open(os.Stderr, p.Stderr)
@@ -77,7 +77,7 @@ func run(p *command.IO) int {
 	}
 	c, ok := find(name)
 	if !ok {
-		fmt.Fprintf(p.Stderr, "redline: %v\n", noCommand(name))
+		fmt.Fprintf(p.FoldedErr(), "redline: %v\n", noCommand(name))
 		return command.ExitError
 	}
 	return c.do(p, args)

@@ -99,9 +99,9 @@ func (c row) do(p *command.IO, args []string) int {
 		fmt.Fprint(p.Stdout, c.help(p, errors.Is(err, option.ErrHelpAll)))
 		return command.ExitOK
 	case errors.As(err, new(command.UsageError)):
-		fmt.Fprintf(p.Stderr, "redline %s: %v; see redline %s --help\n", c.name, err, c.name)
+		fmt.Fprintf(p.FoldedErr(), "redline %s: %v; see redline %s --help\n", c.name, err, c.name)
 	default:
-		fmt.Fprintf(p.Stderr, "redline %s: %v\n", c.name, err)
+		fmt.Fprintf(p.FoldedErr(), "redline %s: %v\n", c.name, err)
 	}
 	if err != nil && code == command.ExitOK {
 		return command.ExitError

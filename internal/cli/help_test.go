@@ -15,11 +15,13 @@ import (
 
 func noTerminal() int { return 0 }
 
+func noEnv(string) string { return "" }
+
 func TestHelp(t *testing.T) {
 	f := func(code int, want string, args ...string) {
 		t.Helper()
 		var out, errs bytes.Buffer
-		if got := Main(&command.IO{Args: append([]string{"redline", "help"}, args...), Stdout: &out, Stderr: &errs, Width: noTerminal}); got != code {
+		if got := Main(&command.IO{Args: append([]string{"redline", "help"}, args...), Stdout: &out, Stderr: &errs, Width: noTerminal, Getenv: noEnv}); got != code {
 			t.Errorf("%v: exit code %d, want %d", args, got, code)
 		}
 		if text := out.String() + errs.String(); !strings.Contains(text, want) {
@@ -62,7 +64,7 @@ func TestCompletion(t *testing.T) {
 	f := func(code int, want string, args ...string) {
 		t.Helper()
 		var out, errs bytes.Buffer
-		if got := Main(&command.IO{Args: append([]string{"redline", "completion"}, args...), Stdout: &out, Stderr: &errs, Width: noTerminal}); got != code {
+		if got := Main(&command.IO{Args: append([]string{"redline", "completion"}, args...), Stdout: &out, Stderr: &errs, Width: noTerminal, Getenv: noEnv}); got != code {
 			t.Errorf("%v: exit code %d, want %d", args, got, code)
 		}
 		if text := out.String() + errs.String(); !strings.Contains(text, want) {

@@ -18,7 +18,7 @@ import (
 func man(t *testing.T, code int, args ...string) string {
 	t.Helper()
 	var out bytes.Buffer
-	p := &command.IO{Args: append([]string{"redline", "man"}, args...), Stdout: &out, Stderr: &out, Width: noTerminal, Version: "v1.2.3", Files: pending.New(&secret.Set{})}
+	p := &command.IO{Args: append([]string{"redline", "man"}, args...), Stdout: &out, Stderr: &out, Width: noTerminal, Getenv: noEnv, Version: "v1.2.3", Files: pending.New(&secret.Set{})}
 	if got := Main(p); got != code {
 		t.Errorf("%v: exit code %d, want %d", args, got, code)
 	}

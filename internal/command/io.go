@@ -28,8 +28,8 @@ type IO struct {
 	Exit func(code int)
 	// Width is the width in columns of the terminal on stdout, or else on stderr; 0 when neither is a terminal.
 	Width func() int
-	// OutTerminal tells whether stdout is a terminal.
-	OutTerminal bool
+	// OutTerminal and ErrTerminal tell whether stdout and stderr are terminals.
+	OutTerminal, ErrTerminal bool
 	// Line is the progress line on stderr; nil when stderr is no terminal.
 	Line    *term.Line
 	Version string // of this program
@@ -70,6 +70,9 @@ func (p *IO) ForRun(opts plan.Outcome, program plan.Program, sigs *Signals) *IO 
 	}
 	if c.exact = c.Stdout; program == plan.Redline {
 		c.Stdout = c.Folded()
+		if opts.Progress != "json" { // a program reads the lines of JSON, and those between them
+			c.Stderr = c.FoldedErr()
+		}
 	}
 	sigs.announce(&c, program)
 	return &c
@@ -100,18 +103,41 @@ func (p *IO) Columns() int {
 
 // LineWidth is how many columns a line of standard output may have: COLUMNS, or the width of the terminal; 0, no limit, if standard
 // output is no terminal.
-func (p *IO) LineWidth() int {
+func (p *IO) LineWidth() int { return p.lineWidth(p.OutTerminal) }
+
+func (p *IO) lineWidth(terminal bool) int {
 	if n, err := strconv.Atoi(p.Getenv("COLUMNS")); err == nil && n > 0 {
 		return n
 	}
-	if p.OutTerminal {
+	if terminal {
 		return p.Width()
 	}
 	return 0
 }
 
 // Folded is standard output with lines that are folded between words at LineWidth.
-func (p *IO) Folded() io.Writer { return term.Fold(p.Stdout, p.LineWidth) }
+func (p *IO) Folded() io.Writer { return p.folded(p.Stdout, p.OutTerminal) }
+
+// FoldedErr is standard error with lines that are folded between words, by the rule of LineWidth.
+func (p *IO) FoldedErr() io.Writer { return p.folded(p.Stderr, p.ErrTerminal) }
+
+func (p *IO) folded(w io.Writer, terminal bool) io.Writer {
+	return redacted{term.Fold(w, func() int { return p.lineWidth(terminal) }), p.Secrets}
+}
+
+// redacted replaces secrets before lines are folded: a secret with spaces could stand on two lines afterwards, where the
+// stream below would not find it.
+type redacted struct {
+	w       io.Writer
+	secrets *secret.Set
+}
+
+func (r redacted) Write(b []byte) (int, error) {
+	if _, err := r.w.Write(r.secrets.RedactBytes(b)); err != nil {
+		return 0, err
+	}
+	return len(b), nil
+}
 
 // Exact is standard output with lines as they are, for text that a user copies, such as a command line.
 func (p *IO) Exact() io.Writer {
@@ -121,9 +147,14 @@ func (p *IO) Exact() io.Writer {
 	return p.Stdout
 }
 
-// Style is the style of Redline's own blocks: colored on a terminal.
-func (p *IO) Style() report.Style {
-	return report.Style{Color: p.OutTerminal && p.Getenv("NO_COLOR") == "" && p.Getenv("TERM") != "dumb", Width: p.LineWidth()}
+// Style is the style of Redline's own blocks on standard output: colored on a terminal.
+func (p *IO) Style() report.Style { return p.style(p.OutTerminal) }
+
+// ErrStyle is the style of Redline's own blocks on standard error.
+func (p *IO) ErrStyle() report.Style { return p.style(p.ErrTerminal) }
+
+func (p *IO) style(terminal bool) report.Style {
+	return report.Style{Color: terminal && p.Getenv("NO_COLOR") == "" && p.Getenv("TERM") != "dumb", Width: p.lineWidth(terminal)}
 }
 
 // Shapes draws the latencies of a run if stdout is a terminal with Unicode.

@@ -50,8 +50,11 @@ type Server struct {
 	next chan struct{} // closed when live changes
 }
 
-// Listen starts serving on the address. Close must be called.
+// Listen starts serving on the address; a number is a port of this machine. Close must be called.
 func Listen(ctx context.Context, address string, runs Runs, secrets *secret.Set) (*Server, error) {
+	if _, err := strconv.ParseUint(address, 10, 16); err == nil {
+		address = net.JoinHostPort("127.0.0.1", address)
+	}
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", address)
 	if err != nil {

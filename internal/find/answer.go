@@ -41,7 +41,8 @@ type Capacity struct {
 	// Interval holds the capacity: Low is the highest load that is decided to hold (0 where none is), High the lowest that
 	// is decided to fail. It is open where no load is.
 	Interval result.Interval
-	// Confirmed: the confirmation at Value kept every objective from its limit by 2.2 standard errors.
+	// Confirmed: the confirmation at Value held every objective, and together with the probes around Value it kept them from their
+	// limits by confirmDeviations.
 	Confirmed bool
 	// LimitedBy is server or client; empty where neither was the limit.
 	LimitedBy string
@@ -90,7 +91,7 @@ func (s *Search) capacity(tier int) Capacity {
 			c.Outcome, c.LimitedBy = NoneHolds, "server"
 		default:
 			c.Outcome, c.LimitedBy = Found, "server"
-			c.Value, c.Confirmed, _ = s.candidate(levels, low.load, tier)
+			c.Value, c.Confirmed, _ = s.candidate(levels, tier)
 			if high == nil && c.Value == low.load {
 				c.Outcome, c.LimitedBy = AllHold, ""
 			}
@@ -118,15 +119,19 @@ func interval(levels []level, c Capacity) result.Interval {
 // if the farthest were judged wrongly, the nearer ones would be, too.
 func surely(verdict Verdict, levels iter.Seq2[int, level]) (load float64, ok bool) {
 	var margins, count float64
+	sign := 1.0 // of a margin that speaks for the verdict
+	if verdict == Fails {
+		sign = -1
+	}
 	for _, l := range levels {
 		if l.Verdict != verdict {
 			continue
 		}
 		if l.interval {
-			margins += l.margin
+			margins += sign * l.margin
 			count++
 		}
-		if l.Decided || count > 0 && math.Abs(margins) >= decideDeviations*math.Sqrt(count) {
+		if l.Decided || count > 0 && margins >= decideDeviations*math.Sqrt(count) {
 			return l.load, true
 		}
 	}

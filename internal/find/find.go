@@ -15,8 +15,11 @@
 //   - Revisit. Everything that was seen at one load is pooled. Where a load fails although a higher one holds, the load with
 //     the weaker evidence is probed again. Before the search ends, the failing edge of the bracket is probed again if it
 //     was probed for a short time only.
-//   - Confirm. A longer probe at the holding edge must keep every value from its limit by 2.2 standard errors. If it does
-//     not, the answer goes down by half a step of the resolution, and a new confirmation runs there.
+//   - Pool. A load that is not decided is judged by all probes around it, each moved to that load along the slope of the
+//     curve. One probe at the capacity of a queue tells it to about 2 %; several tell more. Newer probes weigh more, because a
+//     server may drift.
+//   - Confirm. A longer probe runs at the highest load that all probes around it keep from the limits by two standard errors. If
+//     with the confirmation they do not, a new confirmation runs at the highest load that now does.
 //
 // A load at which the client is the limit bounds the search, but says nothing about the server: such an answer is never a
 // capacity. Several sets of objectives (tiers) are searched one after the other, and each tier uses every probe of the others.
@@ -59,7 +62,7 @@ type Config struct {
 	// MinTime and MaxTime bound the measured part of a probe (defaults 3 s and 30 s).
 	MinTime, MaxTime time.Duration
 	// Confirm is the measured part of the confirmation (default 2.5 times MaxTime). It goes on until ConfirmRequests have
-	// ended.
+	// ended in it.
 	Confirm         time.Duration
 	ConfirmRequests int
 	// Budget is the time after which no further probe starts; 0 for no limit.
@@ -128,6 +131,7 @@ type Search struct {
 	probes     []*Probe
 	step       Step
 	backlog    []backlog     // of the running probe, after it settled
+	unmeasured int           // requests that ended before the running probe had settled
 	spent      time.Duration // in the steps that are over
 	patience   time.Duration // see latencyLimit
 	state      State

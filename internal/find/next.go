@@ -8,9 +8,12 @@ import (
 )
 
 const (
-	mostTries  = 3  // probes of one load that other loads contradict
-	mostDown   = 5  // loads that are tried for a confirmation
-	mostProbes = 40 // of a tier
+	mostTries    = 3   // probes of one load that other loads contradict
+	mostConfirms = 5   // confirmations at loads that hold
+	moreConfirms = 3   // confirmations of an answer that is far below the best estimate
+	farSteps     = 1.5 // steps of the resolution that are far
+	mostProbes   = 40  // of a tier
+	reachSteps   = 2.5 // steps of the resolution below the bracket in which the answer is looked for
 )
 
 // level is a load that was probed, with the judgment that all its probes lead to.
@@ -20,7 +23,8 @@ type level struct {
 	Judgment
 }
 
-// levels are the loads that a verdict is known of, in ascending order.
+// levels are the loads that a verdict is known of, in ascending order. The probes around a load that is not decided give its verdict
+// where they tell more than its own, and more than a standard error.
 func (s *Search) levels(tier int) []level {
 	byLoad := map[float64][]*Probe{}
 	for _, p := range s.probes {
@@ -30,9 +34,17 @@ func (s *Search) levels(tier int) []level {
 	}
 	var out []level
 	for load, probes := range byLoad {
-		if j := s.judge(probes, tier); j.Verdict != Unknown {
-			out = append(out, level{load, probes, j})
+		j := s.judge(probes, tier)
+		if j.Verdict == Unknown {
+			continue
 		}
+		if margin, _ := s.around(load, tier); !j.Decided && math.Abs(margin) > max(1, math.Abs(j.margin)) {
+			j.Verdict = Holds
+			if margin < 0 {
+				j.Verdict = Fails
+			}
+		}
+		out = append(out, level{load, probes, j})
 	}
 	slices.SortFunc(out, func(a, b level) int { return cmp.Compare(a.load, b.load) })
 	return out
@@ -110,41 +122,103 @@ func (s *Search) nextOf(tier int) (load float64, purpose Purpose, more bool) {
 	case low == nil, high != nil && high.Verdict == AtClient:
 		return 0, "", false
 	}
-	load, _, more = s.candidate(levels, low.load, tier)
+	load, _, more = s.candidate(levels, tier)
 	return load, Confirm, more
 }
 
-// candidate is the highest load at or below low that is confirmed, or one that has yet to be (more). After some steps
-// down it stays at the last load.
-func (s *Search) candidate(levels []level, low float64, tier int) (load float64, confirmed, more bool) {
-	load = low
-	for step := range mostDown {
-		var runs []*Probe
-		for _, p := range s.probes {
-			if p.Load == load && p.Purpose == Confirm && p.End == TimeOver {
-				runs = append(runs, p)
-			}
+// candidate is the load of the answer, where its confirmation is over, or the load of the next confirmation (more). The answer is the
+// highest confirmed load, unless the probes show that a load more than one step of the resolution above holds, too, or are too uncertain. After
+// some confirmations without success it is the lowest load that was tried.
+func (s *Search) candidate(levels []level, tier int) (load float64, confirmed, more bool) {
+	low, high := edges(levels)
+	reach, ok := s.reach(levels, low, high, tier)
+	var tried []float64
+	runs := 0
+	for _, l := range levels {
+		confirmations := l.confirmations()
+		if confirmations == nil || l.load > low.load || l.load < s.lowestAnswer(low)*(1-s.conf.Resolution) { // below may go so far
+			continue
 		}
-		if runs == nil {
-			return load, false, true
-		}
-		if j := s.judge(runs, tier); j.margin >= confirmDeviations {
-			return load, j.complete, false
-		}
-		if load > s.conf.Lowest && step < mostDown-1 {
-			load = s.below(levels, load)
+		tried = append(tried, l.load)
+		runs += len(confirmations)
+		if margin, complete := s.around(l.load, tier); margin >= confirmDeviations && s.judge(confirmations, tier).margin >= 0 {
+			load, confirmed = l.load, complete
 		}
 	}
-	return load, false, false
+	switch {
+	case load > 0 && (!ok || runs >= mostConfirms || reach <= load*(1+s.conf.Resolution) && (runs >= moreConfirms || !s.farBelow(load, high, tier))):
+		return load, confirmed, false
+	case runs >= mostConfirms, !ok && runs > 0 && tried[0] <= s.conf.Lowest:
+		return tried[0], false, false
+	case ok:
+		return reach, false, true
+	case runs > 0:
+		return s.below(levels, tried[0]), false, true
+	}
+	return low.load, false, true
+}
+
+// farBelow tells whether a load far above a confirmed one is more likely to hold than not. Another confirmation then makes the probes more
+// certain.
+func (s *Search) farBelow(load float64, high *level, tier int) bool {
+	above := load * (1 + farSteps*s.conf.Resolution)
+	if high == nil || above >= high.load {
+		return false
+	}
+	margin, _ := s.around(above, tier)
+	return margin > 0
+}
+
+// confirmations are the probes of a load that confirmed it or did not.
+func (l *level) confirmations() (out []*Probe) {
+	for _, p := range l.probes {
+		if p.Purpose == Confirm && p.steady() {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// reach is the highest load near the bracket that keeps from the limits by confirmDeviations; ok is false where there is none. It lies
+// above the lower end of the bracket only where the upper end is not decided.
+func (s *Search) reach(levels []level, low, high *level, tier int) (load float64, ok bool) {
+	step := 1 + s.conf.Resolution/4
+	load = low.load
+	if high != nil && !high.Decided {
+		load = max(load, s.round(high.load/step))
+	}
+	for ; load >= s.lowestAnswer(low); load = s.round(load / step) {
+		at, held := heldAbove(levels, load/step, load)
+		if !held || at < s.lowestAnswer(low) {
+			at = load
+		}
+		if margin, _ := s.around(at, tier); margin >= confirmDeviations {
+			return at, true
+		}
+	}
+	return 0, false
+}
+
+// lowestAnswer is the lowest load that may be the answer, given the lower end of the bracket.
+func (s *Search) lowestAnswer(low *level) float64 {
+	return max(s.conf.Lowest, low.load*(1-reachSteps*s.conf.Resolution))
+}
+
+// heldAbove is the highest load that holds between two loads, which may be most but not least; ok is false where there is none.
+func heldAbove(levels []level, least, most float64) (load float64, ok bool) {
+	for _, l := range slices.Backward(levels) {
+		if l.load <= most && l.load > least && l.Verdict == Holds {
+			return l.load, true
+		}
+	}
+	return 0, false
 }
 
 // below is the load half a step of the resolution lower; a load that holds nearby is taken instead.
 func (s *Search) below(levels []level, load float64) float64 {
 	down := max(s.round(load/(1+s.conf.Resolution/2)), s.conf.Lowest)
-	for _, l := range slices.Backward(levels) {
-		if l.load < load && l.load > down*(1-s.conf.Resolution/4) && l.Verdict == Holds {
-			return l.load
-		}
+	if held, ok := heldAbove(levels, down*(1-s.conf.Resolution/4), math.Nextafter(load, 0)); ok {
+		return held
 	}
 	return down
 }

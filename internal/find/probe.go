@@ -61,6 +61,7 @@ type Probe struct {
 	// Unrecovered: the objectives did not hold at a light load in the time after this overload.
 	Unrecovered bool
 
+	began    time.Duration // time of the search
 	measured time.Duration
 }
 
@@ -69,8 +70,8 @@ type backlog struct{ due, waiting float64 }
 
 // start begins a probe.
 func (s *Search) start(load float64, purpose Purpose, tier int) {
-	s.probes = append(s.probes, &Probe{Load: load, Purpose: purpose, Tier: tier})
-	s.backlog = s.backlog[:0]
+	s.probes = append(s.probes, &Probe{Load: load, Purpose: purpose, Tier: tier, began: s.spent})
+	s.backlog, s.unmeasured = s.backlog[:0], 0
 	limit := s.conf.Settle + s.conf.MaxTime
 	if purpose == Confirm {
 		limit = s.conf.Settle + s.conf.Confirm
@@ -125,6 +126,9 @@ func (s *Search) observeRun(o Observation) {
 	p.Last = o
 	p.measured = max(0, o.Elapsed-s.conf.Settle)
 	s.backlog = s.withBacklog(o)
+	if o.Elapsed <= s.conf.Settle {
+		s.unmeasured = o.Requests
+	}
 	switch {
 	case o.ClientLimit != "":
 		s.end(ClientFull)
@@ -134,7 +138,7 @@ func (s *Search) observeRun(o Observation) {
 		s.end(Overload)
 	case s.step.Intervals && o.Elapsed >= s.step.At && s.decided(p):
 		s.end(Decided)
-	case o.Elapsed >= s.step.Limit && p.Purpose == Confirm && o.Requests < s.conf.ConfirmRequests:
+	case o.Elapsed >= s.step.Limit && p.Purpose == Confirm && o.Requests-s.unmeasured < s.conf.ConfirmRequests:
 		s.step.At = o.Elapsed + s.conf.Tick
 		s.step.Limit, s.step.Intervals = s.step.At, true
 	case o.Elapsed >= s.step.Limit:
@@ -230,6 +234,9 @@ func (s *Search) judgments(p *Probe) []Judgment {
 	}
 	return out
 }
+
+// steady tells whether the probe ended with figures of a server that kept up.
+func (p *Probe) steady() bool { return p.End == Decided || p.End == TimeOver }
 
 // reading is the last value of an objective; ok is false where there is none.
 func (p *Probe) reading(objective int) (r *Reading, ok bool) {

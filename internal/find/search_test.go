@@ -338,7 +338,7 @@ func TestUndecidedProbes(t *testing.T) {
 func TestObjectiveWithoutInterval(t *testing.T) {
 	m := model{latency: linear, width: 0.05, change: func(o *find.Observation, _ find.Step) { o.Readings[1].Interval = nil }}
 	a, _ := play(newSearch(t, config(t, "avg<100ms", "error_rate<0.1%")), m.observe)
-	if c := a.Capacities[0]; c.Value > 97 || c.Value < 93 || c.Confirmed || c.Binding != "avg<100ms" {
+	if c := a.Capacities[0]; c.Value > 99 || c.Value < 93 || c.Confirmed || c.Binding != "avg<100ms" {
 		t.Errorf("%+v", c)
 	}
 }

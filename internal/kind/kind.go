@@ -94,8 +94,9 @@ type PerfAnalyzer struct {
 	BatchLine bool   // its settings have the batch size also without -b
 	// NoStreaming is its error with --streaming, NoBatch its error with -b above 1 after the input data was read; empty: no error.
 	NoStreaming, NoBatch string
-	NoTimestamps         bool // it reads no timestamps of the input data
-	ReadsFilesLate       bool // it reads the files that the input data names with the first request
+	NoGRPC               string // its error over gRPC; empty: the kind has gRPC, or perf_analyzer refuses it in other words
+	NoTimestamps         bool   // it reads no timestamps of the input data
+	ReadsFilesLate       bool   // it reads the files that the input data names with the first request
 	// ExportsNames: its export has the names of inputs and outputs without their data; ExportsNoOutputs: of inputs alone.
 	ExportsNames, ExportsNoOutputs bool
 	// Failure is its text for a failed request. hidden tells whether the text hides the cause. An empty text is the

@@ -40,7 +40,9 @@ var rows = []Row{
 				return []string{"--ttft", hold.String(), "--itl", "0s"}
 			}},
 		},
-		Words: Words{API: "OpenAI API", Refuse: refuseOpenAI, PerfAnalyzer: PerfAnalyzer{Name: "OPENAI", Failure: failureOpenAI}},
+		Words: Words{API: "OpenAI API", Refuse: refuseOpenAI, PerfAnalyzer: PerfAnalyzer{
+			Name: "OPENAI", NoGRPC: "perf_analyzer does not support gRPC protocol with OpenAI endpoints", Failure: failureOpenAI,
+		}},
 	},
 	{
 		Name: plan.TFServing,
@@ -64,7 +66,7 @@ var rows = []Row{
 			}},
 		},
 		Words: Words{Refuse: refuseTorchServe, PerfAnalyzer: PerfAnalyzer{
-			Name: "TORCHSERVE", ReadsFilesLate: true, ExportsNames: true, Failure: failureTorchServe,
+			Name: "TORCHSERVE", NoGRPC: "perf_analyzer does not support gRPC protocol with TorchServe", ReadsFilesLate: true, ExportsNames: true, Failure: failureTorchServe,
 		}},
 	},
 	{

@@ -161,6 +161,18 @@ func (t *Table) Arguments() []string {
 	return args
 }
 
+// Public are Arguments from which a plan can be made: options that carry no secrets keep their values, though a secret may be equal
+// to one of them.
+func (t *Table) Public() []string {
+	args := t.Arguments()
+	for i, g := range t.given {
+		if g.row.Secret == secret.None && g.row.Arg != "" {
+			args[i] = g.row.Name() + "=" + g.value
+		}
+	}
+	return args
+}
+
 // Withhold splits the given options for other machines, without those that skip names: public is as Arguments has them; secrets has, in
 // the place of each option with a secret, the whole option, and is empty elsewhere. names are those of the options with secrets.
 func (t *Table) Withhold(skip func(*Row) bool) (public, secrets, names []string) {

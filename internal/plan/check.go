@@ -8,7 +8,7 @@ import (
 
 // New returns a draft as a plan, or all its faults. Nothing changes a plan afterwards: With makes another one.
 func New(draft Plan) (*Plan, error) {
-	var f faults
+	var f Faults
 	oneOf(&f, "program", draft.Program, Redline, PerfAnalyzer)
 	f.target(&draft.Target)
 	f.load(&draft.Load)
@@ -21,8 +21,8 @@ func New(draft Plan) (*Plan, error) {
 	oneOf(&f, "outcome.progress", draft.Outcome.Progress, "", "auto", "tui", "json", "none")
 	f.unless(draft.Outcome.MaxRegression >= 0, "outcome.max_regression is below 0")
 	f.unless(draft.Verbose >= 0 && draft.Verbose <= 2, "verbose is %d, not 0, 1 or 2", draft.Verbose)
-	if len(f) > 0 {
-		return nil, errors.Join(f...)
+	if err := f.Err(); err != nil {
+		return nil, err
 	}
 	return &draft, nil
 }
@@ -34,27 +34,40 @@ func (p *Plan) With(edit func(*Plan)) *Plan {
 	return &c
 }
 
-// faults are what is wrong with a draft. They name fields as JSON has them.
-type faults []error
+// Faults are what is wrong with a draft. Those of a Plan name fields as JSON has them.
+type Faults []error
 
-// unless adds a fault where ok is false.
-func (f *faults) unless(ok bool, format string, args ...any) {
-	if !ok {
+// When adds a fault where bad is true.
+func (f *Faults) When(bad bool, format string, args ...any) {
+	if bad {
 		*f = append(*f, fmt.Errorf(format, args...))
 	}
 }
 
+// unless adds a fault where ok is false.
+func (f *Faults) unless(ok bool, format string, args ...any) { f.When(!ok, format, args...) }
+
+// Add adds a fault; nil is none.
+func (f *Faults) Add(err error) {
+	if err != nil {
+		*f = append(*f, err)
+	}
+}
+
+// Err has all faults, one a line; it is nil where there is none.
+func (f *Faults) Err() error { return errors.Join(*f...) }
+
 // least adds a fault where a number is too small.
-func least[T int | int64 | float64](f *faults, field string, v, bound T) {
+func least[T int | int64 | float64](f *Faults, field string, v, bound T) {
 	f.unless(v >= bound, "%s is %v, and must be at least %v", field, v, bound)
 }
 
 // oneOf adds a fault where a word is none of those that a field takes.
-func oneOf[T ~string](f *faults, field string, v T, words ...T) {
+func oneOf[T ~string](f *Faults, field string, v T, words ...T) {
 	f.unless(slices.Contains(words, v), "%s is %q, and must be one of %q", field, v, words)
 }
 
-func (f *faults) target(t *Target) {
+func (f *Faults) target(t *Target) {
 	f.unless(t.Kind != "", "target.kind is missing")
 	oneOf(f, "target.protocol", t.Protocol, HTTP, GRPC, "")
 	f.unless(!t.Streaming || t.Protocol != HTTP, "target.streaming needs gRPC")
@@ -73,7 +86,7 @@ func (f *faults) target(t *Target) {
 	f.unless(t.Embedded || len(t.EmbeddedArgs) == 0, "target.embedded_args needs target.embedded")
 }
 
-func (f *faults) load(l *Load) {
+func (f *Faults) load(l *Load) {
 	oneOf(f, "load.mode", l.Mode, Concurrency, RequestRate, CustomIntervals, PeriodicConcurrency, SessionConcurrency, FixedSchedule)
 	oneOf(f, "load.search", l.Search, Linear, Binary, Single)
 	oneOf(f, "load.distribution", l.Distribution, Constant, Poisson)
@@ -85,7 +98,7 @@ func (f *faults) load(l *Load) {
 }
 
 // ranges checks the levels of a load; limited: a latency limit can end the search.
-func (f *faults) ranges(l *Load, limited bool) {
+func (f *Faults) ranges(l *Load, limited bool) {
 	c, r := l.Concurrency, l.Rate
 	least(f, "load.concurrency.start", c.Start, 1)
 	f.unless(c.End >= 0 && c.Step >= 0, "load.concurrency has a negative number")
@@ -102,7 +115,7 @@ func (f *faults) ranges(l *Load, limited bool) {
 	}
 }
 
-func (f *faults) input(in *Input) {
+func (f *Faults) input(in *Input) {
 	oneOf(f, "input.source", in.Source, Random, Zero, Directory, JSONFiles)
 	f.unless(in.Source == Random || in.Source == Zero || len(in.Paths) > 0, "input.paths is missing")
 	oneOf(f, "input.shared_memory", in.SharedMemory, NoSharedMemory, SystemSharedMemory, CUDASharedMemory)
@@ -117,7 +130,7 @@ func (f *faults) input(in *Input) {
 	}
 }
 
-func (f *faults) measure(m *Measure) {
+func (f *Faults) measure(m *Measure) {
 	oneOf(f, "measure.window", m.Window, TimeWindows, CountWindows)
 	f.unless(m.Interval > 0, "measure.interval must be more than 0s")
 	least(f, "measure.min_requests", m.MinRequests, 1)

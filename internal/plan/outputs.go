@@ -43,6 +43,22 @@ func DefaultOutcome() Outcome {
 	return Outcome{DashListen: "127.0.0.1:0", MaxRegression: 0.03, Progress: "auto"}
 }
 
+// Again is the outcome of a run that repeats this one: the same rules, label and metrics of the server. Files are not written again, and
+// pages and the terminal are as usual.
+func (o *Outcome) Again() Outcome {
+	c := DefaultOutcome()
+	c.ServerMetrics, c.OwnMetrics, c.Asserts = slices.Clone(o.ServerMetrics), o.OwnMetrics, slices.Clone(o.Asserts)
+	c.Baseline, c.MaxRegression, c.Label = o.Baseline, o.MaxRegression, o.Label
+	return c
+}
+
+// Renew lets the addresses of --server-metrics of a command line replace those of the first run, which may lack their secrets.
+func (o *Outcome) Renew(t *option.Table, first *Outcome) {
+	if t.Given("server-metrics") {
+		o.ServerMetrics = o.ServerMetrics[len(first.ServerMetrics):]
+	}
+}
+
 // Rows are the options that set o.
 func (o *Outcome) Rows() []option.Row {
 	return option.Group("Reports, history and rules", slices.Concat([]option.Row{

@@ -8,6 +8,7 @@
 package plan
 
 import (
+	"encoding/json"
 	"math"
 	"strings"
 	"time"
@@ -34,6 +35,9 @@ type Plan struct {
 	Fleet Fleet `json:"fleet,omitzero"`
 	// Verbose is 0, 1 (-v) or 2 (-v -v).
 	Verbose int `json:"verbose,omitempty"`
+	// Own is the part of the run that only its command has, as JSON: the whole plan of llm as it was asked for, without secrets, and
+	// what simple and stress have besides. The command reads it again in rerun.
+	Own json.RawMessage `json:"own,omitempty"`
 	// Secrets are the options whose values Public removed, as "-u" or "-H Authorization"; Complete takes the values again.
 	Secrets []string `json:"secrets,omitempty"`
 }

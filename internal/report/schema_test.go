@@ -43,8 +43,11 @@ type generator struct {
 
 // schema is the schema of the JSON form of a type.
 func (g *generator) schema(typ reflect.Type) map[string]any {
-	if typ == reflect.TypeFor[time.Duration]() {
+	switch typ {
+	case reflect.TypeFor[time.Duration]():
 		return map[string]any{"type": "integer"}
+	case reflect.TypeFor[json.RawMessage]():
+		return map[string]any{"type": "object"}
 	}
 	if typ.Kind() != reflect.Pointer && typ.Implements(reflect.TypeFor[encoding.TextMarshaler]()) {
 		return map[string]any{"type": "string"}

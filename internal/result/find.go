@@ -26,7 +26,8 @@ type FindAnswer struct {
 	Capacity *Capacity `json:"capacity"`
 	// Bracket holds the capacity: Low is the highest load that surely holds, High the lowest that surely fails.
 	Bracket Interval `json:"bracket"`
-	// Confirmed: the confirmation run at the capacity kept every objective from its limit by 2.2 standard errors.
+	// Confirmed: the confirmation run at the capacity held every objective, and with the probes around it kept all from their limits by
+	// two standard errors.
 	Confirmed bool `json:"confirmed"`
 	// LimitedBy is server or client; empty if neither was the limit.
 	LimitedBy string `json:"limited_by,omitempty"`

@@ -38,7 +38,7 @@ type Result struct {
 	Scenario string `json:"scenario,omitempty"`
 	// GoodputBounds are the bounds that a good request keeps, as "time_to_first_token:200"; empty where none were given.
 	GoodputBounds string `json:"goodput_bounds,omitempty"`
-	// Options are those of the command line without secrets, such as "--concurrency=4", if Plan does not have all of the run.
+	// Options are those of the command line without secrets, such as "--concurrency=4"; a run of profile has none: Plan has all of it.
 	Options []string `json:"options,omitempty"`
 	// Async and Batch are the values that the run chose after it had read the model's description.
 	Async  bool    `json:"async"`

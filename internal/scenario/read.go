@@ -204,7 +204,7 @@ func (r *reader) options(n *yaml.Node, command string, rows []option.Row) []Opti
 			}
 			r.fault(key, "redline %s has no option %q; %s", command, key.Value, hint)
 		case row.Instead != "":
-			r.fault(key, "%s %s", row.Name(), row.Instead)
+			r.fault(key, "%q %s", key.Value, inKeys(row.Instead, rows))
 		default:
 			o := Option{Key: key.Value, Row: row, Values: r.values(value, row), At: at(key)}
 			if len(o.Values) > 0 {
@@ -213,6 +213,23 @@ func (r *reader) options(n *yaml.Node, command string, rows []option.Row) []Opti
 		}
 	})
 	return out
+}
+
+// optionName is an option in a hint for the command line. The command lines between quotes are matched first, as they stay as they are.
+var optionName = regexp.MustCompile(`'redline [^']*'|(?:^|\B)(?:--[a-z][a-z0-9-]*|-[a-zA-Z]\b)`)
+
+// inKeys turns a hint for the command line, "is written -m MODEL", into one for a scenario: "is written model: MODEL".
+func inKeys(hint string, rows []option.Row) string {
+	return optionName.ReplaceAllStringFunc(hint, func(name string) string {
+		i := slices.IndexFunc(rows, func(row option.Row) bool { return row.Instead == "" && slices.Contains(row.Names(), name) })
+		switch {
+		case i < 0:
+			return name
+		case rows[i].Arg == "": // a switch
+			return rows[i].Keys()[0] + ": true"
+		}
+		return rows[i].Keys()[0] + ":"
+	})
 }
 
 // find is the option with a key; nil where there is none.

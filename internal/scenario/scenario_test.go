@@ -29,6 +29,8 @@ func grammar() *scenario.Grammar {
 				row("header", option.Row{Arg: "H", Repeat: true, Secret: secret.Header}), row("streaming", option.Row{}),
 				row("request-rate", value), row("seed", value), row("stages", value), row("json", value),
 				{Short: 'v', Word: "verbose", Repeat: true, To: option.Ignore()},
+				{Also: "model-name", Instead: "is written -m MODEL"}, {Also: "stream", Instead: "is another tool's; use --streaming, or 'redline find --streaming'"},
+				{Also: "rps", Instead: "is a non-standard name; use --request-rate N or --other N"},
 			},
 		}, {Name: "llm", Rows: []option.Row{row("model", value), {Also: "config", Instead: "is not supported: use options"}}}},
 	}
@@ -70,7 +72,10 @@ func TestFaults(t *testing.T) {
 		`3:28: redline profile has no option "steaming"; did you mean streaming?`)
 	f("classes:\n  a: {}", `2:3: the class "a" needs "profile" or "llm" with the options of that command`)
 	f("classes:\n  a:\n    profile: {}\n    llm: {}", `4:10: a class has one of "profile" or "llm"`)
-	f("classes:\n  a: {llm: {config: x}}", `2:13: --config is not supported: use options`)
+	f("classes:\n  a: {llm: {config: x}}", `2:13: "config" is not supported: use options`)
+	f("classes:\n  a:\n    profile: {model-name: m, stream: true, rps: 5}", `3:15: "model-name" is written model: MODEL`,
+		`3:30: "stream" is another tool's; use streaming: true, or 'redline find --streaming'`,
+		`3:44: "rps" is a non-standard name; use request-rate: N or --other N`)
 	f("classes:\n  all classes: {llm: {}}", `2:3: "all classes" names all classes together in reports: choose another name`)
 	f("classes:\n  a: {llm: {}}\n  a: {llm: {}}", `3:3: the key "a" stands twice`)
 	f("classes:\n  a: {weight: 1, llm: {}}", `2:3: a "weight" is a share of the scenario's rate: add "stages", or "rate" and "duration", to the scenario`)

@@ -116,6 +116,13 @@ func New(conf Config) *Poller {
 	return p
 }
 
+// Try reads an endpoint once. Its address is completed as by Complete.
+func Try(ctx context.Context, address string) error {
+	p := New(Config{URL: Complete(address)})
+	defer p.client.CloseIdleConnections()
+	return p.poll(ctx)
+}
+
 // Start polls once and returns its error. After success, polling continues in the background until Stop or until ctx ends.
 // Pages of an earlier Start that were not taken are dropped.
 func (p *Poller) Start(ctx context.Context) error {

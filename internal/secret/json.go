@@ -3,7 +3,10 @@ package secret
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"slices"
+	"strings"
 )
 
 // RedactJSON replaces every secret in the strings of a JSON text without spaces between its tokens, as json.Marshal writes it. The
@@ -109,4 +112,65 @@ func unquote(quoted []byte) ([]byte, bool) {
 func quote(text []byte) []byte {
 	b, _ := json.Marshal(string(text)) // a string has no error
 	return b
+}
+
+// DropMasked removes the values of a JSON text in which Mask stands for a secret: members of objects, strings of lists, and objects of
+// lists that have such a member, as a header has. Values without a mask stay as they are written.
+func DropMasked(b []byte) ([]byte, error) {
+	kept, _, err := dropMasked(b)
+	return kept, err
+}
+
+// dropMasked also tells whether b is masked: a string, or an object with a masked string.
+func dropMasked(b json.RawMessage) (kept json.RawMessage, masked bool, err error) {
+	switch {
+	case !bytes.Contains(b, []byte(Mask)):
+		return b, false, nil
+	case b[0] == '[':
+		var list, left []json.RawMessage
+		err = json.Unmarshal(b, &list)
+		for _, e := range list {
+			e, hidden, bad := dropMasked(e)
+			if err = errors.Join(err, bad); !hidden {
+				left = append(left, e)
+			}
+		}
+		kept, bad := json.Marshal(left)
+		return kept, false, errors.Join(err, bad)
+	case b[0] == '{':
+		members := map[string]json.RawMessage{}
+		err = json.Unmarshal(b, &members)
+		for name, e := range members {
+			left, hidden, bad := dropMasked(e)
+			err = errors.Join(err, bad)
+			if members[name] = left; hidden && e[0] == '"' {
+				delete(members, name)
+				masked = true
+			}
+		}
+		kept, bad := json.Marshal(members)
+		return kept, masked, errors.Join(err, bad)
+	}
+	return b, true, nil
+}
+
+// Missing names the options of hidden, each with Mask in its value, that given does not have as often. Both are lists as
+// option.Table.Arguments makes them.
+func Missing(hidden, given []string) error {
+	count := map[string]int{}
+	for _, arg := range given {
+		name, _, _ := strings.Cut(arg, "=")
+		count[name]++
+	}
+	var missing []string
+	for _, arg := range hidden {
+		name, _, _ := strings.Cut(arg, "=")
+		if count[name]--; count[name] < 0 {
+			missing = append(missing, arg)
+		}
+	}
+	if missing == nil {
+		return nil
+	}
+	return fmt.Errorf("the result keeps no secrets: give %s again", strings.Join(missing, ", "))
 }

@@ -86,3 +86,20 @@ func FuzzRedactJSON(f *testing.F) {
 		}
 	})
 }
+
+// Values that lack their secrets are removed; the others stay as they were written.
+func TestDropMasked(t *testing.T) {
+	f := func(text, want string) {
+		t.Helper()
+		if got, err := secret.DropMasked([]byte(text)); err != nil || string(got) != want {
+			t.Errorf("%s, want %s, %v", got, want, err)
+		}
+	}
+	f(`{ "b": 1, "a": 2 }`, `{ "b": 1, "a": 2 }`)
+	f(`{"key":"***","n":18446744073709551615,"x":{"b":1,"a":2}}`, `{"n":18446744073709551615,"x":{"b":1,"a":2}}`)
+	f(`{"headers":[{"name":"A","value":"***"},{"name":"B","value":"x"}],"urls":["http://***@h","h"]}`, `{"headers":[{"name":"B","value":"x"}],"urls":["h"]}`)
+	f(`{"body":{"token":"***","a":1}}`, `{"body":{"a":1}}`)
+	if _, err := secret.DropMasked([]byte(`{"a":"***"`)); err == nil {
+		t.Error("half a text passed")
+	}
+}

@@ -8,6 +8,7 @@ package simple
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -21,9 +22,9 @@ import (
 
 // Plan is a run as one checked value. Options.Plan makes it, and nothing below reads an option.
 type Plan struct {
-	*plan.Plan
+	*plan.Plan `json:"-"`
 	// Elements is the last dimension of the zeros that are sent. Only the server knows the name of the input.
-	Elements int
+	Elements int `json:"elements"`
 }
 
 // For is the plan of the requests for a model whose input has this name.
@@ -75,19 +76,42 @@ func (o *Options) Rows() []option.Row {
 	}), d.Outcome.Rows())
 }
 
-// Parse reads a command line; its secrets go to secrets. The error is option.ErrHelp if help was asked for.
-func Parse(args []string, secrets *secret.Set) (*Options, error) {
-	o := Defaults()
-	table := option.Table{Rows: o.Rows(), Secrets: secrets}
+// Again are the options of the run of a written plan.
+func Again(written *plan.Plan) (*Options, error) {
+	var own Plan
+	if err := json.Unmarshal(written.Own, &own); err != nil {
+		return nil, fmt.Errorf("the plan of the result cannot be read: %w", err)
+	}
+	o := &Options{Draft: *written, protocol: written.Target.Protocol, verbose: written.Verbose > 0, elements: own.Elements}
+	d := &o.Draft
+	if d.Output, d.Outcome, d.Own = (plan.Output{}), d.Outcome.Again(), nil; len(d.Input.Paths) > 0 {
+		o.data = d.Input.Paths[0]
+	}
+	if d.Input.Paths, d.Input.Shapes = nil, nil; !d.Target.Embedded {
+		o.url = d.Target.URL
+	}
+	return o, nil
+}
+
+// Parse reads a command line, which changes o; its secrets go to secrets. The error is option.ErrHelp if help was asked for.
+func (o *Options) Parse(args []string, secrets *secret.Set) error {
+	table, first := option.Table{Rows: o.Rows(), Secrets: secrets}, o.Draft.Outcome
 	rest, err := table.Parse(args)
 	switch {
 	case err != nil:
-		return nil, err
+		return err
 	case len(rest) > 0:
-		return nil, table.Unexpected(rest[0], 0)
+		return table.Unexpected(rest[0], 0)
 	}
+	o.Draft.Outcome.Renew(&table, &first)
 	o.Arguments = table.Arguments()
-	return o, nil
+	switch {
+	case table.Given("url"):
+		o.Draft.Target.Embedded = table.Given("embedded")
+	case table.Given("protocol"): // its usual address
+		o.url = ""
+	}
+	return nil
 }
 
 // Plan completes and checks the draft. It is not part of Parse because simple_perf_client.py accepts any whole numbers and fails
@@ -121,6 +145,9 @@ func (o *Options) Plan() (Plan, error) {
 		}
 	}
 	checked, err := plan.New(d)
+	if err == nil {
+		checked, err = checked.Complete(plan.Given{}) // a written plan lacks its secrets
+	}
 	return Plan{Plan: checked, Elements: o.elements}, err
 }
 

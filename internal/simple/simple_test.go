@@ -1,6 +1,7 @@
 package simple_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -19,10 +20,16 @@ import (
 	"github.com/redline-bench/redline/internal/tensor"
 )
 
+// parse reads a command line.
+func parse(line string) (*simple.Options, error) {
+	o := simple.Defaults()
+	return o, o.Parse(strings.Fields(line), nil)
+}
+
 // planned is the plan of a command line.
 func planned(t *testing.T, line string) simple.Plan {
 	t.Helper()
-	o, err := simple.Parse(strings.Fields(line), nil)
+	o, err := parse(line)
 	if err != nil {
 		t.Fatalf("%s: %v", line, err)
 	}
@@ -91,7 +98,7 @@ func TestThePlanIsWhole(t *testing.T) {
 func TestParseRefuses(t *testing.T) {
 	f := func(line, want string) {
 		t.Helper()
-		if _, err := simple.Parse(strings.Fields(line), nil); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := parse(line); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", line, err, want)
 		}
 	}
@@ -101,7 +108,7 @@ func TestParseRefuses(t *testing.T) {
 	f("-m x -i ftp", `--protocol is HTTP or gRPC, not "ftp"`)
 	f("-m x y", `unexpected argument "y"`)
 	f("-m x -q", "unknown option '-q'")
-	if _, err := simple.Parse([]string{"-h"}, nil); !errors.Is(err, option.ErrHelp) {
+	if _, err := parse("-h"); !errors.Is(err, option.ErrHelp) {
 		t.Errorf("-h: %v", err)
 	}
 }
@@ -109,7 +116,7 @@ func TestParseRefuses(t *testing.T) {
 func TestValuesThatNoRunCanBeMadeOf(t *testing.T) {
 	f := func(line, want string) {
 		t.Helper()
-		o, err := simple.Parse(strings.Fields(line), nil)
+		o, err := parse(line)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -198,4 +205,61 @@ func TestFailuresInOneLine(t *testing.T) {
 	f("inference failed: [400] too big by far", false, plan.HTTP,
 		fmt.Errorf("run: %w", &service.Error{Op: "infer", Class: record.Server, Code: 400, Text: "too big\n by far"}))
 	f("something else", false, plan.HTTP, errors.New("something\nelse"))
+}
+
+// A run of a written plan is the same run, with the options of the second command line.
+func TestAWrittenPlanIsRunAgain(t *testing.T) {
+	f := func(line, more, same string) {
+		t.Helper()
+		p := planned(t, line)
+		own, err := json.Marshal(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := json.Marshal(p.For("INPUT0").With(func(c *plan.Plan) { c.Own = own }).Public())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var written plan.Plan
+		if err := json.Unmarshal(text, &written); err != nil {
+			t.Fatal(err)
+		}
+		o, err := simple.Again(&written)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := o.Parse(strings.Fields(more), nil); err != nil {
+			t.Fatal(err)
+		}
+		got, err := o.Plan()
+		if err != nil {
+			t.Fatalf("%s, %s: %v", line, more, err)
+		}
+		want := planned(t, same)
+		if d := cmp.Diff(want.Plan, got.Plan); d != "" || want.Elements != got.Elements {
+			t.Errorf("%s, %s: %d elements, %s", line, more, got.Elements, d)
+		}
+	}
+	f("-m x -s 16 -c 7 -w 3 -b 2 -v", "", "-m x -s 16 -c 7 -w 3 -b 2 -v")
+	f("-m x -i grpc -u h:1 --csv a.csv --json a.json --label n --assert p99<1s", "-c 9 --csv b.csv", "-m x -i grpc -u h:1 -c 9 --csv b.csv --label n --assert p99<1s")
+	f("-m x --embedded", "-u h:1", "-m x -u h:1")
+	f("-m x", "-i grpc", "-m x -i grpc")
+	f("-m x -u http://me:hush@h:1", "-u http://me:hush@h:1", "-m x -u http://me:hush@h:1")
+	f("-m x --input-data .", "--shape 4", "-m x --input-data . --shape 4")
+}
+
+// A written plan lacks its secrets, and says so.
+func TestAWrittenPlanLacksSecrets(t *testing.T) {
+	written := planned(t, "-m x -u http://me:hush@h:1").Public()
+	written.Own = []byte(`{"elements":1}`)
+	o, err := simple.Again(written)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := o.Parse(nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := o.Plan(); err == nil || err.Error() != "the result keeps no secrets: give -u again" {
+		t.Error(err)
+	}
 }

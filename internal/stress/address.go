@@ -12,9 +12,9 @@ import (
 
 // Address is where the server is.
 type Address struct {
-	Secure bool   // https
-	Host   string // HOST:PORT
-	Path   string // prefix of the protocol's paths, without a slash at its end
+	Secure bool   `json:"secure,omitzero"` // https
+	Host   string `json:"host"`            // HOST:PORT
+	Path   string `json:"path,omitzero"`   // prefix of the protocol's paths, without a slash at its end
 }
 
 // parseAddress reads HOST:PORT or a URL. It drops the user, the password and the query of a URL: requests do not carry

@@ -2,6 +2,7 @@ package stress
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -64,7 +65,31 @@ func (p *Plan) Rows() []option.Row {
 // of the command line go to secrets.
 func Parse(args []string, now time.Time, secrets *secret.Set) (*Plan, error) {
 	p := Defaults()
-	table := option.Table{Rows: p.Rows(), Secrets: secrets}
+	p.Seed = uint32(now.Unix())
+	return p.parse(args, false, secrets)
+}
+
+// Again is the written plan of a run, changed by a command line.
+func Again(written *plan.Plan, args []string, secrets *secret.Set) (*Plan, error) {
+	p := &Plan{}
+	if err := json.Unmarshal(written.Own, p); err != nil {
+		return nil, fmt.Errorf("the plan of the result cannot be read: %w", err)
+	}
+	p.Plan = written.With(func(c *plan.Plan) {
+		c.Output, c.Outcome, c.Own, c.Target.URL = plan.Output{}, c.Outcome.Again(), nil, ""
+		if !c.Target.Embedded {
+			c.Target.URL = p.Server.String()
+		}
+		if c.Target.Connections == p.Threads {
+			c.Target.Connections = 0
+		}
+	})
+	return p.parse(args, true, secrets)
+}
+
+// parse reads a command line, which changes p. seeded: p has a seed that the user chose.
+func (p *Plan) parse(args []string, seeded bool, secrets *secret.Set) (*Plan, error) {
+	table, first := option.Table{Rows: p.Rows(), Secrets: secrets}, p.Outcome
 	rest, err := table.Parse(args)
 	if err != nil {
 		return nil, err
@@ -76,13 +101,18 @@ func Parse(args []string, now time.Time, secrets *secret.Set) (*Plan, error) {
 	if len(rest) == 1 {
 		t.Model = rest[0]
 	}
-	if p.Duration > 0 && !table.Given("iterations") {
+	p.Outcome.Renew(&table, &first)
+	if table.Given("duration") && !table.Given("iterations") {
 		p.Iterations = 0
 	}
+	switch {
+	case table.Given("url"):
+		t.Embedded = table.Given("embedded")
+	case table.Given("protocol"): // its usual address
+		t.URL = ""
+	}
 	p.Arguments = append([]string{t.Model}, table.Arguments()...)
-	seeded := table.Given("random-seed")
-	if !seeded {
-		p.Seed = uint32(now.Unix())
+	if seeded = seeded || table.Given("random-seed"); !seeded {
 		p.Arguments = append(p.Arguments, fmt.Sprintf("--random-seed=%d", p.Seed))
 	}
 	if p.Server, err = parseAddress(cmp.Or(t.URL, t.Protocol.Address()), t.Protocol); err != nil {
@@ -94,7 +124,9 @@ func Parse(args []string, now time.Time, secrets *secret.Set) (*Plan, error) {
 	if err := p.check(seeded); err != nil {
 		return nil, err
 	}
-	p.Plan, err = plan.New(*p.Plan)
+	if p.Plan, err = plan.New(*p.Plan); err == nil {
+		p.Plan, err = p.Complete(plan.Given{}) // a written plan lacks its secrets
+	}
 	return p, err
 }
 

@@ -1,6 +1,7 @@
 package stress
 
 import (
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -223,4 +224,43 @@ func TestPlaces(t *testing.T) {
 			t.Errorf("position %d is in %d to %d, want %v", position, first, last, want)
 		}
 	}
+}
+
+// A run of a written plan is the same run, with the options of the second command line.
+func TestAWrittenPlanIsRunAgain(t *testing.T) {
+	f := func(line, more, same string) {
+		t.Helper()
+		p, err := Parse(strings.Fields(line), epoch, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		own, err := json.Marshal(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := json.Marshal(p.With(func(c *plan.Plan) { c.Own, c.Target.URL = own, "127.0.0.1:9" }).Public()) // the address of --cut
+		if err != nil {
+			t.Fatal(err)
+		}
+		var written plan.Plan
+		if err := json.Unmarshal(text, &written); err != nil {
+			t.Fatal(err)
+		}
+		got, err := Again(&written, strings.Fields(more), nil)
+		if err != nil {
+			t.Fatalf("%s, %s: %v", line, more, err)
+		}
+		want, err := Parse(strings.Fields(same), epoch, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(want, got, unread); d != "" {
+			t.Errorf("%s, %s: %s", line, more, d)
+		}
+	}
+	f("", "", "")
+	f("m -t 4 --rare 0.25 --unary -i 3 --weights valid=1,no-end=2.5 --string-ids --timeout 9s --cut 1s -u h:1", "", "m -t 4 --rare 0.25 --unary -i 3 --weights valid=1,no-end=2.5 --string-ids --timeout 9s --cut 1s -u h:1")
+	f("m -t 4 --duration 5s -i 9 --json a --label n", "-t 6 --json b", "m -t 6 --duration 5s -i 9 --json b --label n")
+	f("m -r 7 --embedded", "-u h:1 --protocol HTTP", "m -r 7 -u h:1 --protocol HTTP")
+	f("m -u h:1", "--protocol HTTP", "m --protocol HTTP")
 }

@@ -75,6 +75,15 @@ func (w Weights) String() string {
 	return strings.Join(parts, ",")
 }
 
+// MarshalText implements encoding.TextMarshaler.
+func (w Weights) MarshalText() ([]byte, error) { return []byte(w.String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (w *Weights) UnmarshalText(b []byte) (err error) {
+	*w, err = ParseWeights(string(b))
+	return err
+}
+
 // choose turns a draw from [0, 1) into a pattern. A pattern that may not be used leaves its share to the next.
 func (w Weights) choose(draw float64, allowed func(Pattern) bool) Pattern {
 	var total, sum float64

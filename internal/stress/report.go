@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redline-bench/redline/internal/report/columns"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/unit"
 )
@@ -44,7 +45,7 @@ func (f *Failure) Report() string {
 			milliseconds(e.Sent), milliseconds(e.Took),
 		})
 	}
-	columns(&b, "  ", rows)
+	b.WriteString(columns.Text(rows, 1))
 	if n := len(f.History); n > 0 && f.History[n-1].Error != "" {
 		fmt.Fprintf(&b, "  error: %s\n", f.History[n-1].Error)
 	}
@@ -88,7 +89,7 @@ func (s *Summary) Text() string {
 			rows = append(rows, []string{"  " + p.String(), strconv.Itoa(t.Common[p]), strconv.Itoa(t.Rare[p])})
 		}
 	}
-	columns(&b, "", rows)
+	b.WriteString(columns.Flush(rows, 1))
 	b.WriteByte('\n')
 	rows = [][]string{
 		{"Requests sent", strconv.FormatUint(t.Requests, 10)},
@@ -104,10 +105,10 @@ func (s *Summary) Text() string {
 		}
 	}
 	rows = append(rows, s.disturbances()...)
-	columns(&b, "", rows)
+	b.WriteString(columns.Flush(rows, 1))
 	if len(s.Places) > 0 {
 		b.WriteByte('\n')
-		columns(&b, "", s.latencies())
+		b.WriteString(columns.Flush(s.latencies(), 1))
 	}
 	for i := range s.Server {
 		b.WriteString("\n" + serverText(&s.Server[i]))
@@ -171,28 +172,6 @@ func (s *Summary) result() string {
 		return fmt.Sprintf("Interrupted: %s without a fault in %s", unit.Count(s.Tally.Ended, "iteration"), took)
 	}
 	return fmt.Sprintf("Passed: %s in %s", unit.Count(s.Tally.Ended, "iteration"), took)
-}
-
-// columns writes a table: the first column to the left, the others to the right.
-func columns(b *strings.Builder, indent string, rows [][]string) {
-	width := make([]int, len(rows[0]))
-	for _, row := range rows {
-		for i, cell := range row {
-			width[i] = max(width[i], len(cell))
-		}
-	}
-	for _, row := range rows {
-		b.WriteString(indent)
-		for i, cell := range row {
-			pad := strings.Repeat(" ", width[i]-len(cell))
-			if i == 0 {
-				b.WriteString(cell + pad)
-			} else {
-				b.WriteString("  " + pad + cell)
-			}
-		}
-		b.WriteByte('\n')
-	}
 }
 
 func (r *run) logThread(t *thread) {

@@ -18,39 +18,40 @@ import (
 
 // Plan is a run as one checked value. Parse makes it from a command line, and nothing below reads an option.
 type Plan struct {
-	*plan.Plan         // the server, the files and what becomes of the result
-	Server     Address // Target.URL, parsed
-	Unary      bool    // gRPC: one call per request instead of streams
-	Seed       uint32
-	Threads    int
+	*plan.Plan `json:"-"` // the server, the files and what becomes of the result
+	Server     Address    `json:"server"`         // Target.URL, parsed
+	Unary      bool       `json:"unary,omitzero"` // gRPC: one call per request instead of streams
+	Seed       uint32     `json:"seed"`
+	Threads    int        `json:"threads"`
 	// Iterations is the number of patterns a thread sends; Duration ends the run by time. Whichever comes first.
-	Iterations int
-	Duration   time.Duration
+	Iterations int           `json:"iterations"`
+	Duration   time.Duration `json:"duration_ns,omitzero"`
 
-	Common, Rare int     // contexts of a thread
-	RareShare    float64 // of iterations that use a rare context
-	Weights      Weights // of patterns in common contexts
-	RareWeights  Weights
-	LengthMean   float64
-	LengthDev    float64
-	Values       int // values are below this
-	FirstID      int
-	IDBlock      int // correlation ids of a thread
-	StringIDs    bool
-	Timeout      time.Duration
+	Common      int           `json:"common_contexts"` // contexts of a thread
+	Rare        int           `json:"rare_contexts"`
+	RareShare   float64       `json:"rare"`    // of iterations that use a rare context
+	Weights     Weights       `json:"weights"` // of patterns in common contexts
+	RareWeights Weights       `json:"rare_weights"`
+	LengthMean  float64       `json:"length_mean"`
+	LengthDev   float64       `json:"length_deviation"`
+	Values      int           `json:"values"` // values are below this
+	FirstID     int           `json:"first_id"`
+	IDBlock     int           `json:"id_block"` // correlation ids of a thread
+	StringIDs   bool          `json:"string_ids,omitzero"`
+	Timeout     time.Duration `json:"timeout_ns"`
 
-	BackToBack bool          // the second sequence of a pattern does not wait for the responses to the first
-	Overlap    int           // sequences of a thread at a time
-	IdleTime   time.Duration // pause of the idle pattern, longer than the server waits
-	CutEvery   time.Duration // a connection is cut this often
-	Chaos      time.Duration // the model is unloaded this often
-	ChaosDown  time.Duration // time between unloading and loading
-	Disturbed  bool          // another program disturbs the server
+	BackToBack bool          `json:"back_to_back,omitzero"` // the second sequence of a pattern does not wait for the responses to the first
+	Overlap    int           `json:"overlap"`               // sequences of a thread at a time
+	IdleTime   time.Duration `json:"idle_time_ns"`          // pause of the idle pattern, longer than the server waits
+	CutEvery   time.Duration `json:"cut_ns,omitzero"`       // a connection is cut this often
+	Chaos      time.Duration `json:"chaos_ns,omitzero"`     // the model is unloaded this often
+	ChaosDown  time.Duration `json:"chaos_down_ns"`         // time between unloading and loading
+	Disturbed  bool          `json:"disturbed,omitzero"`    // another program disturbs the server
 
-	MaxFailures int
-	Replay      string // THREAD:ITERATION[,ITERATION...]
+	MaxFailures int    `json:"max_failures"`
+	Replay      string `json:"replay,omitzero"` // THREAD:ITERATION[,ITERATION...]
 	// Arguments are the model, the options of the command line without secrets, and the seed.
-	Arguments []string
+	Arguments []string `json:"-"`
 }
 
 // Defaults are those of sequence_stress.py. The address of the server is empty: it follows from the protocol.

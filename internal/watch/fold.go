@@ -14,6 +14,7 @@ import (
 // endpoint is one address and what its last page said. Counters are kept from level to level.
 type endpoint struct {
 	url    string // without secrets
+	full   string // complete address, with secrets
 	poller *scrape.Poller
 	model  string // samples of other models of the server are left out
 
@@ -133,7 +134,9 @@ func (g *page) keepMissing(now map[string]float64) {
 }
 
 // usable reports whether a sample counts: it has a value, and it is of the model of the run.
-func (g *page) usable(s *scrape.Sample) bool { return math.Abs(s.Value) <= mostValue && g.ofModel(s) }
+func (g *page) usable(s *scrape.Sample) bool {
+	return math.Abs(s.Value) <= mostValue && g.ofModel(s) && kept(s.Name)
+}
 
 // startTime is the metric of a process's start, which many servers have.
 const startTime = "process_start_time_seconds"
@@ -319,7 +322,7 @@ func identity(s *scrape.Sample) string {
 	return b.String()
 }
 
-// kept reports whether a metric is read. The buckets of histograms are left out: sum and count remain.
+// kept reports whether a metric is used. The buckets of histograms are left out: sum and count remain.
 func kept(name string) bool {
 	return !strings.HasSuffix(name, "_bucket") && !strings.HasSuffix(name, "_created")
 }

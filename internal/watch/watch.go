@@ -1,7 +1,7 @@
 // Package watch reads the metrics of servers and GPUs during a run and gives them common names, so that reports show the same
 // quantities for every kind of server: what waits, what runs, batch size, caches, GPU use, power.
 //
-// A Watch reads each address twice a second from the start of the run to its end. Begin starts a level; Level is what was read
+// A Watch reads each address at least twice a second from the start of the run to its end. Begin starts a level; Level is what was read
 // since. The table of names is in names.go. Metrics that it does not name are kept by their own names, without their course over
 // time. Pages are folded and dropped, so that memory does not grow with the run.
 //
@@ -26,9 +26,10 @@ import (
 )
 
 const (
-	// interval is the time between two reads of an address.
-	interval = 500 * time.Millisecond
-	// lastRead limits the read at the end of a level, which the next level waits for.
+	// interval is the time between two reads of an address, wholeInterval that of AIPerf.
+	interval      = 500 * time.Millisecond
+	wholeInterval = 333 * time.Millisecond
+	// lastRead limits a read that the load waits for, such as the one at the end of a level.
 	lastRead = time.Second
 	// maxPage limits a page: reading a larger one twice a second would take CPU from the load.
 	maxPage = 16 << 20
@@ -39,17 +40,37 @@ type Watch struct {
 	cancel context.CancelFunc
 	done   sync.WaitGroup
 
+	interval time.Duration
+
 	mu        sync.Mutex
 	endpoints []*endpoint
 	axis      *axis
+	followers []*follower
 }
 
-// Start reads every address once, so that one that does not answer is known before the load, and continues until Stop. model is
-// the model of the run: samples of Triton for other models are left out. An address without a path is completed by /metrics. An
+// Config says what is read.
+type Config struct {
+	// Model is the model of the run: samples of Triton for other models are left out.
+	Model string
+	// Whole: followers get pages with the buckets of histograms, three times a second.
+	Whole bool
+}
+
+// follower is what gets every page.
+type follower struct {
+	add func(url string, p *scrape.Page)
+}
+
+// Start reads every address once, so that one that does not answer is known before the load, and continues until Stop. An address without a path is completed by /metrics. An
 // address that comes twice is read once: its values would be added twice.
-func Start(ctx context.Context, addresses []string, model string) (*Watch, error) {
+func Start(ctx context.Context, addresses []string, cfg Config) (*Watch, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	w := &Watch{cancel: cancel, axis: newAxis()}
+	w := &Watch{cancel: cancel, interval: interval}
+	keep := kept
+	if cfg.Whole {
+		w.interval, keep = wholeInterval, nil
+	}
+	w.axis = w.newAxis()
 	seen := map[string]bool{}
 	for _, address := range addresses {
 		page := scrape.Complete(address)
@@ -57,20 +78,20 @@ func Start(ctx context.Context, addresses []string, model string) (*Watch, error
 			continue
 		}
 		seen[page] = true
-		e := &endpoint{url: secret.PublicURL(address), model: model, counters: map[string]float64{}}
+		e := &endpoint{url: secret.PublicURL(address), full: page, model: cfg.Model, counters: map[string]float64{}}
 		e.begin()
-		e.poller = scrape.New(scrape.Config{URL: page, Interval: interval, Keep: kept, MaxBody: maxPage})
+		e.poller = scrape.New(scrape.Config{URL: page, Interval: w.interval, Keep: keep, MaxBody: maxPage})
 		if err := e.poller.Start(ctx); err != nil {
 			w.Stop()
 			return nil, fmt.Errorf("read the metrics of %s: %w", e.url, err)
 		}
 		w.endpoints = append(w.endpoints, e)
 	}
-	w.done.Go(func() { clock.Every(ctx, 2*interval, w.take) })
+	w.done.Go(func() { clock.Every(ctx, 2*w.interval, w.take) })
 	return w, nil
 }
 
-func newAxis() *axis { return &axis{start: time.Now().UnixNano(), step: int64(interval)} }
+func (w *Watch) newAxis() *axis { return &axis{start: time.Now().UnixNano(), step: int64(w.interval)} }
 
 // Stop ends reading.
 func (w *Watch) Stop() {
@@ -98,15 +119,33 @@ func (w *Watch) fold() {
 		e.failure = cmp.Or(e.failure, got.Err)
 		for _, p := range got.Pages {
 			e.fold(w.axis, p)
+			for _, f := range w.followers {
+				f.add(e.full, p)
+			}
 		}
 	}
 }
 
-// Level returns what was read since the last level ended, and starts the next level. The level needs its windows and metrics.
-// The addresses are read once more, so that counters include the last requests.
-func (w *Watch) Level(ctx context.Context, lv *result.Level) *result.ServerMetrics {
+// Follow gives every page that is read to add, with its complete address, until stop is called.
+func (w *Watch) Follow(add func(url string, p *scrape.Page)) (stop func()) {
 	if w == nil {
-		return nil
+		return func() {}
+	}
+	f := &follower{add}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.followers = append(w.followers, f)
+	return func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.followers = slices.DeleteFunc(w.followers, func(other *follower) bool { return other == f })
+	}
+}
+
+// Read reads the addresses once more. An address that does not answer in time adds no page.
+func (w *Watch) Read(ctx context.Context) {
+	if w == nil {
+		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, lastRead)
 	defer cancel()
@@ -115,11 +154,20 @@ func (w *Watch) Level(ctx context.Context, lv *result.Level) *result.ServerMetri
 		polls.Go(func() { e.poller.Poll(ctx) })
 	}
 	polls.Wait()
+	w.take()
+}
+
+// Level returns what was read since the last level ended, and starts the next level. The level needs its windows and metrics.
+// The addresses are read once more, so that counters include the last requests.
+func (w *Watch) Level(ctx context.Context, lv *result.Level) *result.ServerMetrics {
+	if w == nil {
+		return nil
+	}
+	w.Read(ctx)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.fold()
 	out := w.level(lv)
-	w.axis = newAxis()
+	w.axis = w.newAxis()
 	for _, e := range w.endpoints {
 		e.begin()
 	}

@@ -10,9 +10,11 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/scrape"
 	"github.com/redline-bench/redline/internal/watch"
 )
 
@@ -42,7 +44,7 @@ func levels(t *testing.T, model string, lv *result.Level, pages ...string) []*re
 	t.Helper()
 	srv := httptest.NewServer(&server{pages: pages})
 	defer srv.Close()
-	w, err := watch.Start(t.Context(), []string{strings.TrimPrefix(srv.URL, "http://")}, model)
+	w, err := watch.Start(t.Context(), []string{strings.TrimPrefix(srv.URL, "http://")}, watch.Config{Model: model})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -226,7 +228,7 @@ func TestHostilePages(t *testing.T) {
 func TestAddressesGivenTwice(t *testing.T) {
 	srv := httptest.NewServer(&server{pages: []string{"nv_gpu_power_usage{gpu_uuid=\"a\"} 300\n"}})
 	defer srv.Close()
-	w, err := watch.Start(t.Context(), []string{srv.URL, srv.URL + "/metrics", strings.TrimPrefix(srv.URL, "http://")}, "")
+	w, err := watch.Start(t.Context(), []string{srv.URL, srv.URL + "/metrics", strings.TrimPrefix(srv.URL, "http://")}, watch.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,7 +242,7 @@ func TestAddressesGivenTwice(t *testing.T) {
 func TestInterruptIsNoFailure(t *testing.T) {
 	srv := httptest.NewServer(&server{pages: []string{"tgi_queue_size 2\n"}})
 	defer srv.Close()
-	w, err := watch.Start(t.Context(), []string{srv.URL}, "")
+	w, err := watch.Start(t.Context(), []string{srv.URL}, watch.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -287,8 +289,38 @@ func TestCountersThatAppear(t *testing.T) {
 
 // An address that does not answer is an error before the load, without the secret in it.
 func TestUnreachable(t *testing.T) {
-	_, err := watch.Start(t.Context(), []string{"http://me:s3cret@127.0.0.1:1/metrics"}, "")
+	_, err := watch.Start(t.Context(), []string{"http://me:s3cret@127.0.0.1:1/metrics"}, watch.Config{})
 	if err == nil || strings.Contains(err.Error(), "s3cret") {
 		t.Errorf("the error is %v", err)
+	}
+}
+
+// Files of a level get the pages that the report is made of, each once, with the buckets of histograms.
+func TestFollowersGetWholePages(t *testing.T) {
+	const page = "# TYPE vllm:e2e histogram\nvllm:e2e_bucket{le=\"1\"} 1\nvllm:e2e_count 1\nvllm:num_requests_waiting 2\n"
+	source := &server{pages: []string{page, page, page}}
+	srv := httptest.NewServer(source)
+	defer srv.Close()
+	w, err := watch.Start(t.Context(), []string{srv.URL}, watch.Config{Whole: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Stop()
+	var pages atomic.Int64
+	stop := w.Follow(func(url string, p *scrape.Page) {
+		if url != srv.URL+"/metrics" || !p.Has("vllm:e2e_bucket") {
+			t.Errorf("%s: %+v", url, p)
+		}
+		pages.Add(1)
+	})
+	w.Read(t.Context())
+	stop()
+	n := pages.Load() // the first page, that of Read, and those that came between
+	w.Read(t.Context())
+	if n < 2 || pages.Load() != n {
+		t.Errorf("%d pages, %d after the end", n, pages.Load()-n)
+	}
+	if m := w.Level(t.Context(), &result.Level{}); find(t, m, "requests_waiting").Avg != 2 {
+		t.Errorf("%+v", m.Series)
 	}
 }

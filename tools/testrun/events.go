@@ -61,20 +61,21 @@ type eventLog struct {
 	passed                                       int
 	failed, inconclusive, notTested, heavy, skip []finding
 	unchecked                                    []finding
-	crashes                                      []string
+	crashes, missedOnce                          []string
 	slow                                         []finding
 
 	output  map[testName][]string // of tests that have not ended, and of packages
 	parents map[testName]bool     // tests that have subtests
 }
 
-// The first words of a skipped test's message, as package outcome of the project writes them.
+// The first words of a message, as package outcome of the project writes them.
 const (
 	notTestedPrefix    = "NOT TESTED: "
 	uncheckedPrefix    = "NOT CHECKED: " // of programs that are not tests; never a failure, not even with CI=true
 	heavyPrefix        = "HEAVY: "
 	inconclusivePrefix = "INCONCLUSIVE: "
 	crashPrefix        = "PEER CRASHED: "
+	missedOncePrefix   = "MISSED ONCE: "
 )
 
 func (l *eventLog) failures() int { return len(l.failed) }
@@ -140,8 +141,10 @@ func (l *eventLog) note(name testName, line string) {
 		lines = slices.Clone(lines[len(lines)-keep:])
 	}
 	l.output[name] = lines
-	if _, rest, ok := strings.Cut(line, crashPrefix); ok {
-		l.crashes = append(l.crashes, fmt.Sprintf("%v: %s", name, strings.TrimSpace(rest)))
+	for prefix, list := range map[string]*[]string{crashPrefix: &l.crashes, missedOncePrefix: &l.missedOnce} {
+		if _, rest, ok := strings.Cut(line, prefix); ok {
+			*list = append(*list, fmt.Sprintf("%v: %s", name, strings.TrimSpace(rest)))
+		}
 	}
 	if i := strings.LastIndex(name.test, "/"); i > 0 {
 		l.parents[testName{name.pkg, name.test[:i]}] = true

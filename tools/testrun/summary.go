@@ -16,12 +16,8 @@ func (r *runner) summary(took time.Duration) {
 	list(r.out, "packages that took 20 s or more", l.slow)
 	list(r.out, "skipped: cannot apply on this system", counted(l.skip))
 	list(r.out, "left to make test-heavy", counted(l.heavy))
-	if len(l.crashes) > 0 {
-		fmt.Fprintln(r.out, "crashes of other programs; their tests were run again:")
-		for _, c := range l.crashes {
-			fmt.Fprintln(r.out, "  "+c)
-		}
-	}
+	listLines(r.out, "crashes of other programs; their tests were run again", l.crashes)
+	listLines(r.out, "passed at the second measurement; the first one missed", l.missedOnce)
 	list(r.out, "NOT CHECKED: the network does not allow it", l.unchecked)
 	list(r.out, "NOT TESTED on this machine", byReason(counted(l.notTested)))
 	list(r.out, "INCONCLUSIVE: other work on the machine disturbed the measurement; run them alone", l.inconclusive)
@@ -54,6 +50,13 @@ func list(out io.Writer, heading string, findings []finding) {
 			line += ": " + f.reason
 		}
 		fmt.Fprintln(out, "  "+line)
+	}
+}
+
+// listLines prints lines under a heading; nothing if there are none.
+func listLines(out io.Writer, heading string, lines []string) {
+	if len(lines) > 0 {
+		fmt.Fprintf(out, "%s:\n  %s\n", heading, strings.Join(lines, "\n  "))
 	}
 }
 

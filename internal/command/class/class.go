@@ -11,6 +11,7 @@ import (
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/telemetry"
 	"github.com/redline-bench/redline/internal/traceid"
+	"github.com/redline-bench/redline/internal/watch"
 )
 
 // Class is one kind of traffic of a scenario: a run of a command beside others, without files of its own.
@@ -45,6 +46,8 @@ type Together struct {
 	LevelEnds func(lv *result.Level)
 	// Progress is called several times a second.
 	Progress func(p Progress)
+	// Watch reads the metrics of the servers; nil where none are read.
+	Watch *watch.Watch
 }
 
 // Progress is a look at a class under way.

@@ -92,8 +92,8 @@ func (s *session) progress(sight measure.Sight) {
 	text := fmt.Sprintf("%s, probe %d at %s", s.bracket(&a.Capacities[p.Tier]), step.Probe+1, s.load(step.Load))
 	if step.Do == find.Check {
 		text = "checking that the server has recovered at " + s.load(step.Load)
-	} else if j := p.Judgments; j != nil && j[p.Tier].Verdict != find.Unknown {
-		text += ", " + string(j[p.Tier].Verdict) + " so far"
+	} else if p.Judgments != nil && p.Last.Readings != nil {
+		text += ", " + p.Judgments[p.Tier].Why
 	}
 	elapsed := time.Since(s.began)
 	s.Line.Show(term.Status{
@@ -192,7 +192,7 @@ func interval(a *result.FindAnswer) string {
 
 func confirmed(a *result.FindAnswer) string {
 	if a.Confirmed {
-		return "confirmed: in the last run every objective kept clear of its limit"
+		return "confirmed: the last run held every objective, and with the probes around it kept clear of the limits"
 	}
 	return "not confirmed: in the last run an objective was too near to its limit, or had too few requests to tell"
 }

@@ -76,11 +76,8 @@ func TestWarmOptions(t *testing.T) {
 			t.Errorf("%s: %v", line, err)
 			return
 		}
-		lo, err := o.loadOptions()
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := o.warm.phase(&lo, lv)
+		lo := o.loadOptions()
+		got := o.Warm.phase(&lo, lv)
 		want.Grace = got.Grace
 		if want.Arrival == "" {
 			want.Arrival = load.Poisson

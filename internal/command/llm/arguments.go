@@ -1,13 +1,80 @@
 package llm
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
+	api "github.com/redline-bench/redline/internal/llm/endpoint"
 	"github.com/redline-bench/redline/internal/option"
+	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/secret"
 )
+
+// read reads the options of `redline llm` and prepares the traffic of their plan. Their secrets go to secrets.
+func read(args []string, secrets *secret.Set) (traffic, error) {
+	return readOver(defaults, args, secrets)
+}
+
+// readOver reads options that change a draft.
+func readOver(draft func() *options, args []string, secrets *secret.Set) (traffic, error) {
+	o := draft()
+	if err := o.parse(args, secrets); err != nil {
+		return traffic{}, err
+	}
+	p, err := o.plan()
+	if err != nil {
+		return traffic{}, err
+	}
+	t := traffic{opts: p, load: p.loadOptions(), table: o.table, save: o.save, written: p}
+	hidden := slices.DeleteFunc(t.table.Arguments(), func(arg string) bool { return !strings.Contains(arg, secret.Mask) })
+	if len(hidden) == 0 {
+		return t, nil
+	}
+	// The written plan is made of the options without their secrets, so that the rows alone decide what a secret is.
+	o = draft()
+	if err := o.parse(t.table.Public(), nil); err != nil {
+		return traffic{}, err
+	}
+	if t.written, err = o.plan(); err != nil {
+		return traffic{}, err
+	}
+	t.written = t.written.with(func(p *Plan) { p.Secrets = hidden })
+	return t, nil
+}
+
+// plan settles what a command line says in other words, and checks the plan. The error has all faults.
+func (o *options) plan() (*Plan, error) {
+	var f plan.Faults
+	f.When(o.inputData != "" && o.Data.Path != "", "--input-data and --input-file name the same thing: give one")
+	f.When(o.tokenizerPath != "" && o.Tokenizer != "", "--tokenizer-path and --tokenizer name the same thing: give one")
+	if o.Console == "" {
+		o.Console = "table"
+		if o.Protocol != "" || o.inputData != "" || o.tokenizerPath != "" { // options of the Python perf tool for TensorRT-LLM
+			o.Console = "blocks"
+		}
+	}
+	o.Data.Path, o.Tokenizer = cmp.Or(o.Data.Path, o.inputData), cmp.Or(o.Tokenizer, o.tokenizerPath)
+	if o.Kind == "" {
+		switch {
+		case o.Protocol == plan.GRPC, o.triton && o.Protocol == "":
+			o.Kind = string(api.KServeText)
+		case o.Protocol == plan.HTTP:
+			o.Kind = string(api.Generate)
+			o.Streaming = !o.NoStream
+		default:
+			o.Kind = string(api.Chat)
+		}
+	}
+	o.applyLists()
+	f.Add(o.settle())
+	f.Add(o.settleMedia())
+	f.Add(o.checkWorkers())
+	p, err := newPlan(o.Plan)
+	f.Add(err)
+	return p, f.Err()
+}
 
 // parse reads the command line.
 func (o *options) parse(args []string, secrets *secret.Set) error {

@@ -25,15 +25,15 @@ import (
 
 // Calibration reads the options of a run and returns what measures the errors of its token times.
 func Calibration(args []string, secrets *secret.Set) (func(*command.IO, *command.Signals) ([]calibrate.Floor, error), error) {
-	o, lo, err := read(args, secrets)
-	if err == nil && !o.streaming && !api.Kind(o.kind).GRPC() {
+	t, err := read(args, secrets)
+	if err == nil && !t.opts.Streaming && !api.Kind(t.opts.Kind).GRPC() {
 		err = errors.New("responses that are not streamed have no token times: add --streaming")
 	}
 	if err == nil {
-		err = o.oneMachine("a calibration")
+		err = t.opts.oneMachine("a calibration")
 	}
 	return func(p *command.IO, sigs *command.Signals) ([]calibrate.Floor, error) {
-		return calibrateTokens(p, sigs, o, lo)
+		return calibrateTokens(p, sigs, t.opts)
 	}, err
 }
 
@@ -50,10 +50,10 @@ const (
 
 // calibrateTokens sends the traffic of a run to a server that keeps a pace and a log, and holds the times of the two
 // against each other.
-func calibrateTokens(p *command.IO, sigs *command.Signals, o *options, lo load.Options) ([]calibrate.Floor, error) {
-	c := &tokenRun{IO: p, sigs: sigs, opts: o, load: lo, ttft: floorTTFT, itl: floorITL, brief: brief}
+func calibrateTokens(p *command.IO, sigs *command.Signals, o *Plan) ([]calibrate.Floor, error) {
+	c := &tokenRun{IO: p, sigs: sigs, opts: o, ttft: floorTTFT, itl: floorITL, brief: brief}
 	fmt.Fprintf(p.Stdout, "server: the reference server, first token after %s, then a token every %s\n", c.ttft, c.itl)
-	if o.tls != (plan.TLS{}) || o.grpcTLS || o.insecure {
+	if o.TLS != (plan.TLS{}) || o.GRPCTLS || o.Insecure {
 		fmt.Fprintln(p.Stdout, "TLS is not used")
 	}
 	tokenHead(p.Stdout)
@@ -64,8 +64,7 @@ func calibrateTokens(p *command.IO, sigs *command.Signals, o *options, lo load.O
 type tokenRun struct {
 	*command.IO
 	sigs      *command.Signals
-	opts      *options // as given; floors changes them
-	load      load.Options
+	opts      *Plan
 	ttft, itl time.Duration
 	brief     func(load.Options, load.Level) load.Options
 }
@@ -83,10 +82,8 @@ func (c *tokenRun) floors(only *load.Level, show func(calibrate.Floor)) ([]calib
 		return nil, err
 	}
 	defer server.Stop() // does nothing the second time
-	r := &traffic{IO: c.Silenced(), opts: c.opts, sigs: c.sigs}
+	r := &traffic{IO: c.Silenced(), opts: c.opts.with(func(p *Plan) { p.redirect(server) }), sigs: c.sigs, load: c.opts.loadOptions()}
 	defer r.close()
-	r.redirect(server)
-	r.load = c.load
 	if err := r.start(); err != nil {
 		return nil, errors.New(cleantext.Line(err.Error()))
 	}
@@ -112,10 +109,9 @@ func (c *tokenRun) floors(only *load.Level, show func(calibrate.Floor)) ([]calib
 	return floors, nil
 }
 
-// redirect turns a run to the server, and leaves out all that it would write or wait for.
-func (r *traffic) redirect(server *command.Embedded) {
-	o := r.opts
-	k := api.Kind(o.kind)
+// redirect turns a plan to the server, and leaves out all that it would write or wait for.
+func (p *Plan) redirect(server *command.Embedded) {
+	k := api.Kind(p.Kind)
 	address := server.Address("openai")
 	switch {
 	case k.GRPC():
@@ -125,18 +121,18 @@ func (r *traffic) redirect(server *command.Embedded) {
 	}
 	switch k {
 	case api.KServeText, api.Generate:
-		o.model = "ensemble"
+		p.Model = "ensemble"
 	case api.KServeTokens:
-		o.model = "tensorrt_llm"
+		p.Model = "tensorrt_llm"
 	default: // any name will do
 	}
 	if k != api.Template && k != api.Raw {
-		o.path = ""
+		p.Path = ""
 	}
-	o.urls, o.embedded, o.wait.Timeout = []string{address}, false, 0
-	o.tls, o.grpcTLS, o.insecure, o.apiKey, o.apiKeyEnv = plan.TLS{}, false, false, "", ""
-	o.json, o.artifacts, o.gpus, o.findGPUs, o.runs = "", "", nil, false, 1
-	o.outcome.ServerMetrics, o.outcome.OwnMetrics, o.own = nil, false, nil
+	p.URLs, p.Embedded, p.Wait.Timeout = []string{address}, false, 0
+	p.TLS, p.GRPCTLS, p.Insecure, p.APIKey, p.APIKeyEnv = plan.TLS{}, false, false, "", ""
+	p.JSON, p.Artifacts, p.GPUs, p.FindGPUs, p.Runs = "", "", nil, false, 1
+	p.Outcome.ServerMetrics, p.Outcome.OwnMetrics = nil, false
 }
 
 // brief leaves of a load what a calibration needs.
@@ -159,9 +155,9 @@ func (r *traffic) tokenFloor(lv load.Level, o load.Options, log *calibrate.Log) 
 	var seen []calibrate.Stream
 	failed := ""
 	cfg := load.Config{
-		Service: r.svc, Endpoint: r.ep, Options: o, Count: r.tok.count(), UseServer: r.opts.serverCounts || r.tok == nil,
+		Service: r.svc, Endpoint: r.ep, Options: o, Count: r.tok.count(), UseServer: r.opts.ServerCounts || r.tok == nil,
 		Open:          func() (load.Source, error) { return r.source(0) },
-		RequestHeader: "X-Request-ID", SessionHeader: r.opts.session,
+		RequestHeader: "X-Request-ID", SessionHeader: r.opts.Session,
 		Sample: func(s *llm.Sample) {
 			switch {
 			case s.Class != record.OK && !s.Cut && failed == "":
@@ -213,7 +209,7 @@ func streamOf(s *llm.Sample) calibrate.Stream {
 // affair: what counts is that they stream.
 func (r *traffic) trafficOf(lv *result.Level) calibrate.Traffic {
 	t := calibrate.Traffic{
-		Protocol: "llm " + string(r.plan.Target.Protocol), Service: r.opts.kind, Mode: "stream", Concurrency: lv.Concurrency, Rate: lv.Rate,
+		Protocol: "llm " + string(r.plan.Target.Protocol), Service: r.opts.Kind, Mode: "stream", Concurrency: lv.Concurrency, Rate: lv.Rate,
 		InFlight: lv.Health.AchievedInFlight, RequestBytes: lv.Client.RequestBytes,
 	}
 	if m, ok := metric.Find(lv.Metrics, "output_token_throughput"); ok {

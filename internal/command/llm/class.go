@@ -21,22 +21,21 @@ var _ class.Class = (*Class)(nil)
 
 // ParseClass reads the options of a class. alone: no other class runs beside it, so it may have several levels.
 func ParseClass(p *command.IO, sigs *command.Signals, args []string, alone bool) (*Class, error) {
-	o, lo, err := read(args, p.Secrets)
+	t, err := read(args, p.Secrets)
 	switch {
 	case err != nil:
 		return nil, err
-	case !alone && len(o.concurrency) > 1:
+	case !alone && len(t.opts.Concurrency) > 1:
 		return nil, errors.New("--concurrency has several levels: a class beside others has one")
-	case !alone && len(o.rates) > 1:
+	case !alone && len(t.opts.Rates) > 1:
 		return nil, errors.New("--request-rate has several levels: a class beside others has one")
-	case !alone && o.several():
+	case !alone && t.opts.several():
 		return nil, errors.New("--isl, --osl or --num-conversations has several levels: a class beside others has one")
-	case !alone && o.calibrate:
+	case !alone && t.opts.Calibrate:
 		return nil, errors.New("--calibrate cannot be used in a class beside others")
 	}
-	c := &Class{run: run{traffic: traffic{IO: p, opts: o, load: lo, sigs: sigs}}}
-	c.given, c.givenLoad = *o, lo
-	return c, nil
+	t.IO, t.sigs = p, sigs
+	return &Class{run: run{traffic: t}}, nil
 }
 
 // Outside are the options that a class cannot have.
@@ -49,7 +48,7 @@ func Outside() []string {
 }
 
 // Options implements class.Class.
-func (c *Class) Options() []string { return c.opts.table.Arguments() }
+func (c *Class) Options() []string { return c.table.Arguments() }
 
 // Sample implements class.Class.
 func (c *Class) Sample() *gate.Sample { return c.opts.sample(c.load.Goodput) }
@@ -64,7 +63,7 @@ func (c *Class) Prepare(tracing *traceid.Sampler) error {
 }
 
 // Server implements class.Class.
-func (c *Class) Server() outcome.Server { return c.server() }
+func (c *Class) Server() outcome.Server { return c.watched() }
 
 // FirstRequest implements class.Class.
 func (c *Class) FirstRequest(ctx context.Context) ([]byte, error) {

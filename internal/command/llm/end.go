@@ -21,11 +21,11 @@ import (
 func (r *run) end(limits [][]result.Reason, stopped string, err error) int {
 	r.conclude(limits, stopped, err)
 	r.outcome.Sign(r.res, r.hash)
-	werr := report.WriteFile(r.Files, r.opts.json, r.res)
-	if len(r.res.Levels) > 0 && (!r.opts.seed() || r.opts.verbose) {
+	werr := report.WriteFile(r.Files, r.opts.JSON, r.res)
+	if len(r.res.Levels) > 0 && (!r.opts.blocks() || r.opts.Verbose) {
 		r.showVerdict()
 	}
-	if r.opts.usualFolder() && len(r.res.Levels) > 0 && !r.opts.seed() {
+	if r.opts.usualFolder() && len(r.res.Levels) > 0 && !r.opts.blocks() {
 		fmt.Fprintf(r.Stdout, "Files: %s\n", r.usualFiles())
 	}
 	if r.lost != nil {
@@ -109,7 +109,7 @@ func (r *run) modelsListed(class string) string {
 		return ""
 	}
 	defer svc.Close()
-	return inspect.Unknown(r.sigs.Soft, svc, r.opts.model, "")
+	return inspect.Unknown(r.sigs.Soft, svc, r.opts.model(), "")
 }
 
 // failed says in one line what went wrong and returns the exit code.
@@ -136,7 +136,7 @@ func (r *traffic) advised(err error) error {
 // verdict judges the run.
 func (r *run) verdict(limits [][]result.Reason, stopped string, err error) result.Verdict {
 	run := measure.Run{
-		Levels: slices.Clone(r.res.Levels), Limits: limits, MaxErrorRate: r.opts.maxErrorRate, Interrupted: r.res.Interrupted,
+		Levels: slices.Clone(r.res.Levels), Limits: limits, MaxErrorRate: r.opts.ValidErrorRate, Interrupted: r.res.Interrupted,
 		Longer: "wait longer for the last responses (--benchmark-grace-period), or measure longer (--benchmark-duration)",
 		More:   fmt.Sprintf("send at least %d requests (--request-count), or measure longer (--benchmark-duration)", measure.FewestRequests),
 	}

@@ -34,11 +34,11 @@ var exportNames = map[string]artifact.Files{
 }
 
 // wanted reads the list of files.
-func (o *options) wanted() (artifact.Files, error) {
+func (p *Plan) wanted() (artifact.Files, error) {
 	files := artifact.Default
-	if o.exports != "" {
+	if p.Exports != "" {
 		files = 0
-		for name := range strings.SplitSeq(o.exports, ",") {
+		for name := range strings.SplitSeq(p.Exports, ",") {
 			f, ok := exportNames[strings.TrimSpace(name)]
 			if !ok {
 				return 0, fmt.Errorf("--exports is a list of %s, not %q", strings.Join(slices.Sorted(maps.Keys(exportNames)), ", "), name)
@@ -47,18 +47,18 @@ func (o *options) wanted() (artifact.Files, error) {
 		}
 	}
 	switch {
-	case o.exportLevel == "":
-	case o.exports != "":
+	case p.ExportLevel == "":
+	case p.Exports != "":
 		return 0, errors.New("--exports and --export-level say the same thing: give one")
-	case o.exportLevel == "summary":
+	case p.ExportLevel == "summary":
 		files = artifact.Summary | artifact.CSV | artifact.Inputs
-	case o.exportLevel == "raw":
+	case p.ExportLevel == "raw":
 		files |= artifact.Raw
 	}
-	if o.sliceEvery > 0 {
+	if p.SliceEvery > 0 {
 		files |= artifact.Slices
 	}
-	if o.outputs {
+	if p.Outputs {
 		files |= artifact.Outputs
 	}
 	return files, nil
@@ -66,15 +66,15 @@ func (o *options) wanted() (artifact.Files, error) {
 
 // writesFiles reports whether the run writes files to a folder: the one of --artifact-dir, or the usual one if another option needs
 // a folder.
-func (o *options) writesFiles() bool { return o.artifacts != "" || o.usualFolder() }
+func (p *Plan) writesFiles() bool { return p.Artifacts != "" || p.usualFolder() }
 
-func (o *options) usualFolder() bool {
-	return o.artifacts == "" && (o.exports != "" || o.exportLevel != "" || o.sliceEvery > 0 || o.outputs || o.prefix != "" || o.reads())
+func (p *Plan) usualFolder() bool {
+	return p.Artifacts == "" && (p.Exports != "" || p.ExportLevel != "" || p.SliceEvery > 0 || p.Outputs || p.Prefix != "" || p.reads())
 }
 
 // reads reports whether pages of metrics are read during the run.
-func (o *options) reads() bool {
-	return len(o.outcome.ServerMetrics)+len(o.gpus) > 0 || o.outcome.OwnMetrics || o.findGPUs
+func (p *Plan) reads() bool {
+	return len(p.Outcome.ServerMetrics)+len(p.GPUs) > 0 || p.Outcome.OwnMetrics || p.FindGPUs
 }
 
 // files opens the files of a level.
@@ -89,33 +89,33 @@ func (r *run) files(index, n int, lv load.Level) (*runFiles, error) {
 	}
 	dir := r.folder(index, n, lv)
 	w, err := artifact.New(artifact.Config{
-		Dir: dir, Prefix: o.prefix, Files: files, Version: r.Version, Model: o.model, Tokenizer: o.tokenizer, ChatTemplate: o.chatTemplate, URL: strings.Join(secret.PublicURLs(o.urls), ","),
-		EndpointType: o.kind, Path: r.plan.Target.Endpoint, Streaming: o.streaming || r.plan.Target.Streaming,
+		Dir: dir, Prefix: o.Prefix, Files: files, Version: r.Version, Model: o.model(), Tokenizer: o.Tokenizer, ChatTemplate: o.ChatTemplate, URL: strings.Join(secret.PublicURLs(r.urls), ","),
+		EndpointType: o.Kind, Path: r.plan.Target.Endpoint, Streaming: o.Streaming || r.plan.Target.Streaming,
 		Concurrency: lv.Concurrency, Rate: lv.Rate, Open: lv.Open(), Seed: r.seed(n),
-		Arrival: string(r.load.Arrival), Requests: r.load.Requests, Duration: r.load.Duration, Slice: o.sliceEvery,
-		Dataset: o.data.Path, Format: string(r.info.Format),
-		Command: o.table.Command("redline llm"), Run: o.outcome.Label, Asked: r.asked(lv), Workload: r.info, Headers: r.plainHeaders(), Output: r.Files,
+		Arrival: string(r.load.Arrival), Requests: r.load.Requests, Duration: r.load.Duration, Slice: o.SliceEvery,
+		Dataset: o.Data.Path, Format: string(r.info.Format),
+		Command: r.table.Command("redline llm"), Run: o.Outcome.Label, Asked: r.asked(lv), Workload: r.info, Headers: r.plainHeaders(), Output: r.Files,
 	})
 	if err != nil {
 		return nil, err
 	}
 	f := &runFiles{w: w}
 	if files&artifact.Slices != 0 {
-		f.slices = metric.NewSlicer(o.sliceEvery, metric.Options{Open: lv.Open(), Goodput: r.load.Goodput}, f.w.Slice)
+		f.slices = metric.NewSlicer(o.SliceEvery, metric.Options{Open: lv.Open(), Goodput: r.load.Goodput}, f.w.Slice)
 	}
 	return f, nil
 }
 
 // folder is where the files of one measurement go.
 func (r *run) folder(index, n int, lv load.Level) string {
-	dir := r.opts.artifacts
+	dir := r.opts.Artifacts
 	switch {
 	case r.opts.usualFolder(): // AIPerf's name
-		dir = filepath.Join("artifacts", strings.NewReplacer("/", "_", `\`, "_", ",", "_").Replace(r.opts.model)+"-openai-"+r.opts.kind+"-"+folder(lv, index))
+		dir = filepath.Join("artifacts", strings.NewReplacer("/", "_", `\`, "_", ",", "_").Replace(r.opts.model())+"-openai-"+r.opts.Kind+"-"+folder(lv, index))
 	case len(r.opts.steps(r.timed)) > 1:
 		dir = filepath.Join(dir, folder(lv, index))
 	}
-	if r.opts.runs > 1 {
+	if r.opts.Runs > 1 {
 		dir = filepath.Join(dir, fmt.Sprintf("run%d", n+1))
 	}
 	return dir
@@ -148,9 +148,9 @@ func folder(lv load.Level, index int) string {
 
 // asked is what goes into the files of what was asked for.
 func (r *run) asked(lv load.Level) map[string]any {
-	m := map[string]any{"endpoint_type": r.opts.kind, "streaming": r.opts.streaming, "level": lv.String()}
+	m := map[string]any{"endpoint_type": r.opts.Kind, "streaming": r.opts.Streaming, "level": lv.String()}
 	for name, v := range map[string]int{
-		"request_count": r.load.Requests, "num_conversations": r.load.Sessions, "warmup_request_count": r.opts.warm.requests,
+		"request_count": r.load.Requests, "num_conversations": r.load.Sessions, "warmup_request_count": r.opts.Warm.Requests,
 		"prefill_concurrency": r.load.Prefill,
 	} {
 		if v > 0 {

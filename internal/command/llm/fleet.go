@@ -2,7 +2,6 @@ package llm
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -16,30 +15,29 @@ import (
 	"github.com/redline-bench/redline/internal/plan"
 )
 
-// checkFleet names the first option that has no meaning with --workers, or without it.
-func (o *options) checkFleet() error {
-	if o.fleet.Workers == "" {
-		for _, row := range o.fleet.Rows() {
-			if o.table.Given(row.Long) {
-				return fmt.Errorf("--%s is for --workers, which says how many workers make the load", row.Long)
-			}
+// checkWorkers names the first option that has no meaning without --workers.
+func (o *options) checkWorkers() error {
+	for _, row := range o.Fleet.Rows() {
+		if o.Fleet.Workers == "" && o.table.Given(row.Long) {
+			return fmt.Errorf("--%s is for --workers, which says how many workers make the load", row.Long)
 		}
-		return nil
-	}
-	switch {
-	case !o.segment.Whole():
-		return errors.New("--segment is one part of a load that you divide yourself; leave it out, --workers divides the load")
-	case o.calibrate:
-		return errors.New("--calibrate measures this machine's error, not that of the workers: leave it out, or --workers")
-	case o.outcome.TraceRequests > 0:
-		return errors.New("--trace-requests cannot be used with --workers")
 	}
 	return nil
 }
 
+// checkFleet names what has no meaning with --workers.
+func (p *Plan) checkFleet(f *plan.Faults) {
+	if p.Fleet.Workers == "" {
+		return
+	}
+	f.When(!p.Segment.Whole(), "--segment is one part of a load that you divide yourself; leave it out, --workers divides the load")
+	f.When(p.Calibrate, "--calibrate measures this machine's error, not that of the workers: leave it out, or --workers")
+	f.When(p.Outcome.TraceRequests > 0, "--trace-requests cannot be used with --workers")
+}
+
 // oneMachine refuses --workers for a command that makes its load on one machine.
-func (o *options) oneMachine(command string) error {
-	if o.fleet.Workers != "" {
+func (p *Plan) oneMachine(command string) error {
+	if p.Fleet.Workers != "" {
 		return fmt.Errorf("--workers is for redline llm, redline profile and redline find profile; %s makes its load on one machine", command)
 	}
 	return nil
@@ -62,10 +60,10 @@ func (w *workers) close() {
 
 // connectFleet connects to NATS. It does nothing without --workers.
 func (r *run) connectFleet() (err error) {
-	if r.opts.fleet.Workers == "" {
+	if r.opts.Fleet.Workers == "" {
 		return nil
 	}
-	if r.workers.fleet, err = coordinator.Named(r.opts.fleet); err != nil {
+	if r.workers.fleet, err = coordinator.Named(r.opts.Fleet); err != nil {
 		return err
 	}
 	r.workers.bus, err = coordinator.Open(r.sigs.Soft, r.IO, r.workers.fleet.NATS)
@@ -83,17 +81,17 @@ func (r *run) gather() error {
 		return err
 	}
 	w.run, err = fleet.Gather(r.sigs.Soft, w.bus.Bus, coordinator.Config(r.IO, fleet.Config{
-		Fleet: w.fleet, Command: "llm", Line: r.opts.table.Command("redline llm"), Task: task,
+		Fleet: w.fleet, Command: "llm", Line: r.table.Command("redline llm"), Task: task,
 	}))
 	return err
 }
 
 // task is what the workers get: the options without those that only the coordinator needs, and the files that they name.
 func (r *run) task() (*fleet.Task, error) {
-	o := r.opts
-	rows := slices.Concat(o.outcome.Rows(), o.outputRows(), o.fleet.Rows())
+	o := options{Plan: *r.opts}
+	rows := slices.Concat(o.Outcome.Rows(), o.outputRows(), o.Fleet.Rows())
 	t := &fleet.Task{Advice: "give the key with --api-key-env NAME, which each worker reads from its own environment"}
-	t.Options, t.Secrets, t.Names = o.table.Withhold(func(row *option.Row) bool {
+	t.Options, t.Secrets, t.Names = r.table.Withhold(func(row *option.Row) bool {
 		return row.Long == "embedded" || slices.ContainsFunc(rows, func(other option.Row) bool { return other.Name() == row.Name() })
 	})
 	for i, arg := range t.Options {
@@ -108,11 +106,11 @@ func (r *run) task() (*fleet.Task, error) {
 		t.Options[i] = name + "=" + path
 		t.Inputs, t.Files = append(t.Inputs, t.Options[i]), append(t.Files, files...)
 	}
-	if o.embedded {
-		t.Options = append(t.Options, "--url="+o.urls[0])
+	if o.Embedded {
+		t.Options = append(t.Options, "--url="+r.urls[0])
 	}
-	if o.data.Format != "" && !o.table.Given("custom-dataset-type") { // --input-file payload:FILE, whose path is sent
-		t.Options = append(t.Options, "--custom-dataset-type="+string(o.data.Format))
+	if o.Data.Format != "" && !r.table.Given("custom-dataset-type") { // --input-file payload:FILE, whose path is sent
+		t.Options = append(t.Options, "--custom-dataset-type="+string(o.Data.Format))
 	}
 	return t, nil
 }
@@ -122,7 +120,7 @@ func (r *run) task() (*fleet.Task, error) {
 func (r *run) inputFiles(option, value string) (path string, files []string, err error) {
 	switch option {
 	case "input-file", "input-data":
-		path = r.opts.data.Path
+		path = r.opts.Data.Path
 	case "tokenizer", "tokenizer-path":
 		if path = value; !exists(path) {
 			path = downloaded(value, r.Getenv)
@@ -130,7 +128,7 @@ func (r *run) inputFiles(option, value string) (path string, files []string, err
 		files, err = tokenizerFiles(path)
 		return path, files, err
 	case "image-source":
-		path = r.opts.data.Media.ImageDir
+		path = r.opts.Data.Media.ImageDir
 	case "template":
 		if !strings.Contains(value, "{") { // a template without a brace is a file
 			path = value

@@ -16,11 +16,12 @@ import (
 // taskOf is what the workers of a command line get.
 func taskOf(t *testing.T, line string) *fleet.Task {
 	t.Helper()
-	o, lo, err := read(strings.Fields(line), &secret.Set{})
+	read, err := read(strings.Fields(line), &secret.Set{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &run{traffic: traffic{IO: &command.IO{Getenv: func(string) string { return "" }}, opts: o, load: lo}}
+	r := &run{traffic: read}
+	r.IO = &command.IO{Getenv: func(string) string { return "" }}
 	task, err := r.task()
 	if err != nil {
 		t.Fatal(err)

@@ -30,8 +30,8 @@ func (o *options) genaiperfRows() []option.Row {
 			}
 			return fmt.Errorf("is triton or openai, not %q: use 'redline profile --service-kind %s'", v, v)
 		}).Of("triton", "openai")},
-		{Long: "measurement-interval", Short: 'p', Arg: "MS", Help: "--benchmark-duration in milliseconds, or with a unit", To: option.Time(&o.duration, time.Millisecond)},
-		{Long: "output-tokens-mean-deterministic", Help: "request responses of exactly the length of --output-tokens-mean: sends min_tokens and ignore_eos, to Triton min_length", To: option.Switch(&o.exactOutput)},
+		{Long: "measurement-interval", Short: 'p', Arg: "MS", Help: "--benchmark-duration in milliseconds, or with a unit", To: option.Time(&o.Duration, time.Millisecond)},
+		{Long: "output-tokens-mean-deterministic", Help: "request responses of exactly the length of --output-tokens-mean: sends min_tokens and ignore_eos, to Triton min_length", To: option.Switch(&o.ExactOutput)},
 	}
 	for _, h := range genaiperfHints {
 		rows = append(rows, option.Row{Also: h.names, Short: h.short, Instead: "is an option of " + h.tool + " that is not supported: " + h.hint})
@@ -66,20 +66,20 @@ var genaiperfHints = []struct {
 
 // settle applies the forms in which GenAI-Perf and AIPerf write the input and the dialect of an endpoint.
 func (o *options) settle() error {
-	if form, rest, ok := strings.Cut(o.data.Path, ":"); ok {
+	if form, rest, ok := strings.Cut(o.Data.Path, ":"); ok {
 		switch form {
 		case "payload":
-			o.data.Path = rest
-			if o.data.Format == "" {
-				o.data.Format = "payload"
+			o.Data.Path = rest
+			if o.Data.Format == "" {
+				o.Data.Format = "payload"
 			}
 		case "synthetic":
 			if rest != "queries,passages" {
-				return fmt.Errorf("--input-file synthetic: is synthetic:queries,passages, not %q; prompts are generated without --input-file", o.data.Path)
+				return fmt.Errorf("--input-file synthetic: is synthetic:queries,passages, not %q; prompts are generated without --input-file", o.Data.Path)
 			}
-			o.data.Path = ""
-			if !rankings(api.Kind(o.kind)) {
-				return fmt.Errorf("--input-file synthetic:queries,passages is the input of rankings, not of --endpoint-type %s", o.kind)
+			o.Data.Path = ""
+			if !rankings(api.Kind(o.Kind)) {
+				return fmt.Errorf("--input-file synthetic:queries,passages is the input of rankings, not of --endpoint-type %s", o.Kind)
 			}
 			o.rankLengths()
 		}
@@ -89,44 +89,44 @@ func (o *options) settle() error {
 
 // rankLengths gives queries and passages the lengths of generated prompts, as GenAI-Perf does: a passage for each text of a batch.
 func (o *options) rankLengths() {
-	r := &o.data.Rankings
+	r := &o.Data.Rankings
 	if !r.QueryTokens.Set() {
-		r.QueryTokens = o.data.Input
+		r.QueryTokens = o.Data.Input
 	}
 	if !r.PassageTokens.Set() {
-		r.PassageTokens = o.data.Input
+		r.PassageTokens = o.Data.Input
 	}
 	if !r.Passages.Set() {
-		r.Passages.Mean = float64(max(o.data.Batch, 1))
+		r.Passages.Mean = float64(max(o.Data.Batch, 1))
 	}
-	o.data.Batch = 0
+	o.Data.Batch = 0
 }
 
 // settleDialect takes names out of --extra-inputs that are no fields of a body: the dialect of rankings, and the template and the
 // response's field of a template.
 func (o *options) settleDialect() error {
-	k := api.Kind(o.kind)
-	if v, ok := o.extra["rankings"]; ok && rankings(k) {
-		delete(o.extra, "rankings")
+	k := api.Kind(o.Kind)
+	if v, ok := o.Extra["rankings"]; ok && rankings(k) {
+		delete(o.Extra, "rankings")
 		dialect := map[string]api.Kind{"tei": api.TEIRank, "cohere": api.CohereRank, "nim": api.NIMRank}[plainText(v)]
 		if dialect == "" {
 			return fmt.Errorf("--extra-inputs rankings:%s: is tei, cohere or nim", plainText(v))
 		}
-		o.kind = string(dialect)
+		o.Kind = string(dialect)
 	}
 	if k != api.Template {
 		return nil
 	}
-	for name, to := range map[string]*string{"payload_template": &o.template, "response_field": &o.response} {
-		if v, ok := o.extra[name]; ok {
+	for name, to := range map[string]*string{"payload_template": &o.Template, "response_field": &o.Response} {
+		if v, ok := o.Extra[name]; ok {
 			*to = plainText(v)
-			delete(o.extra, name)
+			delete(o.Extra, name)
 		}
 	}
-	if named, ok := api.NamedTemplates[o.template]; ok {
-		o.template = named
+	if named, ok := api.NamedTemplates[o.Template]; ok {
+		o.Template = named
 	}
-	if o.path == "" {
+	if o.Path == "" {
 		o.pathFromURL()
 	}
 	return nil
@@ -134,7 +134,7 @@ func (o *options) settleDialect() error {
 
 // pathFromURL takes the path of a template's endpoint from the addresses, as AIPerf does.
 func (o *options) pathFromURL() {
-	for i, u := range o.urls {
+	for i, u := range o.URLs {
 		scheme, rest, ok := strings.Cut(u, "://")
 		if !ok {
 			scheme, rest = "", u
@@ -145,7 +145,7 @@ func (o *options) pathFromURL() {
 		if !ok {
 			continue
 		}
-		o.urls[i], o.path = scheme+host, path
+		o.URLs[i], o.Path = scheme+host, path
 	}
 }
 

@@ -72,35 +72,35 @@ func TestSwitchValues(t *testing.T) {
 
 // The forms in which GenAI-Perf and AIPerf write an input, a dialect and a template.
 func TestForms(t *testing.T) {
-	f := func(line string, check func(o *options) bool) {
+	f := func(line string, check func(o *Plan) bool) {
 		t.Helper()
 		o, err := parseLLM(t, "-m m "+line)
 		if err != nil || !check(o) {
 			t.Errorf("%s: %v, %+v", line, err, o)
 		}
 	}
-	f("-m a b -m c", func(o *options) bool { return o.model == "m,a,b,c" })
-	f("--input-file payload:in.jsonl", func(o *options) bool { return o.data.Path == "in.jsonl" && o.data.Format == "payload" })
-	f("--endpoint-type rankings --input-file synthetic:queries,passages --isl 100 -b 2 --extra-inputs rankings:tei", func(o *options) bool {
-		r := o.data.Rankings
-		return o.kind == "hf_tei_rankings" && o.data.Path == "" && r.Passages.Mean == 2 && r.PassageTokens.Mean == 100 && r.QueryTokens.Mean == 100 && len(o.extra) == 0
+	f("-m a b -m c", func(o *Plan) bool { return o.Model == "m,a,b,c" })
+	f("--input-file payload:in.jsonl", func(o *Plan) bool { return o.Data.Path == "in.jsonl" && o.Data.Format == "payload" })
+	f("--endpoint-type rankings --input-file synthetic:queries,passages --isl 100 -b 2 --extra-inputs rankings:tei", func(o *Plan) bool {
+		r := o.Data.Rankings
+		return o.Kind == "hf_tei_rankings" && o.Data.Path == "" && r.Passages.Mean == 2 && r.PassageTokens.Mean == 100 && r.QueryTokens.Mean == 100 && len(o.Extra) == 0
 	})
-	f("--endpoint-type template --extra-inputs payload_template:nv-embedqa response_field:data[0].v temperature:1 -u http://host:8000/embed", func(o *options) bool {
-		return o.template == `{"text": {{ texts|tojson }}}` && o.response == "data[0].v" && len(o.extra) == 1 && o.path == "embed" && o.urls[0] == "http://host:8000"
+	f("--endpoint-type template --extra-inputs payload_template:nv-embedqa response_field:data[0].v temperature:1 -u http://host:8000/embed", func(o *Plan) bool {
+		return o.Template == `{"text": {{ texts|tojson }}}` && o.Response == "data[0].v" && len(o.Extra) == 1 && o.Path == "embed" && o.URLs[0] == "http://host:8000"
 	})
-	f("--backend vllm", func(o *options) bool { return o.kind == "kserve" && o.urls[0] == "localhost:8001" })
-	f("--service-kind openai --endpoint-type completions", func(o *options) bool { return o.kind == "completions" })
-	f("--measurement-interval 4000", func(o *options) bool { return o.duration == 4*time.Second })
-	f("-p 2s", func(o *options) bool { return o.duration == 2*time.Second })
-	f("--session-concurrency 5 --num-sessions 10", func(o *options) bool { return cmp.Equal(o.concurrency, []int{5}) && o.sessions == 10 })
-	f("--arrival-pattern concurrency_burst --concurrency 3", func(o *options) bool { return len(o.modes()) == 0 })
-	f("--gpu-telemetry --server-metrics --streaming", func(o *options) bool { return o.findGPUs && o.outcome.OwnMetrics && o.streaming && o.writesFiles() })
-	f("--server-metrics-urls http://host:9400/metrics", func(o *options) bool { return len(o.outcome.ServerMetrics) == 1 && !o.outcome.OwnMetrics })
-	f(`-H {"X-A":"b","X-C":"d"}`, func(o *options) bool {
-		return len(o.headers) == 2 && o.headers[1].Name == "X-C" && o.headers[1].Value == "d"
+	f("--backend vllm", func(o *Plan) bool { return o.Kind == "kserve" && o.addresses()[0] == "localhost:8001" })
+	f("--service-kind openai --endpoint-type completions", func(o *Plan) bool { return o.Kind == "completions" })
+	f("--measurement-interval 4000", func(o *Plan) bool { return o.Duration == 4*time.Second })
+	f("-p 2s", func(o *Plan) bool { return o.Duration == 2*time.Second })
+	f("--session-concurrency 5 --num-sessions 10", func(o *Plan) bool { return cmp.Equal(o.Concurrency, []int{5}) && o.Sessions == 10 })
+	f("--arrival-pattern concurrency_burst --concurrency 3", func(o *Plan) bool { return len(o.modes()) == 0 })
+	f("--gpu-telemetry --server-metrics --streaming", func(o *Plan) bool { return o.FindGPUs && o.Outcome.OwnMetrics && o.Streaming && o.writesFiles() })
+	f("--server-metrics-urls http://host:9400/metrics", func(o *Plan) bool { return len(o.Outcome.ServerMetrics) == 1 && !o.Outcome.OwnMetrics })
+	f(`-H {"X-A":"b","X-C":"d"}`, func(o *Plan) bool {
+		return len(o.Headers) == 2 && o.Headers[1].Name == "X-C" && o.Headers[1].Value == "d"
 	})
-	f("--osl 20 --output-tokens-mean-deterministic", func(o *options) bool { return o.exactOutput })
-	f("--slice-duration 1 --output-dir d", func(o *options) bool { return o.artifacts == "d" && !o.usualFolder() })
+	f("--osl 20 --output-tokens-mean-deterministic", func(o *Plan) bool { return o.ExactOutput })
+	f("--slice-duration 1 --output-dir d", func(o *Plan) bool { return o.Artifacts == "d" && !o.usualFolder() })
 
 	for line, want := range map[string]string{
 		"--input-file synthetic:queries,passages":                             "is the input of rankings",
@@ -126,7 +126,7 @@ func TestMediaDefaults(t *testing.T) {
 			t.Errorf("%s: %v", line, err)
 			return
 		}
-		if m := o.data.Media; m.Images != images || m.Audios != audios || m.Videos != videos {
+		if m := o.Data.Media; m.Images != images || m.Audios != audios || m.Videos != videos {
 			t.Errorf("%s: %d images, %d audios, %d videos", line, m.Images, m.Audios, m.Videos)
 		}
 	}
@@ -152,11 +152,12 @@ func TestSteps(t *testing.T) {
 		}
 		var got []string
 		for _, s := range o.steps(false) {
-			s.apply(o)
+			data, sessions := o.Data, o.Sessions
+			s.apply(o, &data, &sessions)
 			got = append(got, strings.TrimPrefix(s.String(), "concurrency "))
-			if strings.Contains(s.Prompts, "isl") && o.data.Input.Mean != s.input || strings.Contains(s.Prompts, "osl") && o.data.Output.Mean != s.output ||
-				strings.Contains(s.Prompts, "conversations") && o.sessions != s.sessions {
-				t.Errorf("%s: %+v", s.Prompts, o.data)
+			if strings.Contains(s.Prompts, "isl") && data.Input.Mean != s.input || strings.Contains(s.Prompts, "osl") && data.Output.Mean != s.output ||
+				strings.Contains(s.Prompts, "conversations") && sessions != s.sessions {
+				t.Errorf("%s: %+v", s.Prompts, data)
 			}
 		}
 		if d := cmp.Diff(want, got); d != "" {
@@ -171,10 +172,10 @@ func TestSteps(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list := o.steps(false)
-	list[1].apply(o)
-	if o.data.Input.Min != 100 || o.data.Input.Max != 300 {
-		t.Errorf("%+v", o.data.Input)
+	data := o.Data
+	o.steps(false)[1].apply(o, &data, new(int))
+	if data.Input.Min != 100 || data.Input.Max != 300 {
+		t.Errorf("%+v", data.Input)
 	}
 	for _, line := range []string{"--isl 100,200 --input-file f", "--isl 0", "--isl 1,x", "--osl -1", "--isl 1,2 --osl 1,2 --seq-dist 1,1:100"} {
 		if _, err := parseLLM(t, "-m m "+line); err == nil {

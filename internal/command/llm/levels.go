@@ -24,7 +24,7 @@ func (r *run) state(lv *result.Level) {
 	if h.Times = "read"; h.ReadLag != nil {
 		h.Times = "arrival"
 	}
-	if h.ErrorLater = r.opts.calibrate; h.ErrorLater {
+	if h.ErrorLater = r.opts.Calibrate; h.ErrorLater {
 		return
 	}
 	if r.workers.run != nil { // calibrations are those of this machine
@@ -50,12 +50,12 @@ const (
 )
 
 // calibrateRun measures the error of each level's token times after the run, at the pace of the level, for --calibrate. It
-// loads a server of our own, never the user's. asked are the options as they were given.
-func (r *run) calibrateRun(asked options, lo load.Options) {
-	if !asked.calibrate || r.res.Interrupted || r.sigs.Soft.Err() != nil {
+// loads a server of our own, never the user's.
+func (r *run) calibrateRun() {
+	if !r.opts.Calibrate || r.res.Interrupted || r.sigs.Soft.Err() != nil {
 		return
 	}
-	err := r.calibrateLevels(asked, lo)
+	err := r.calibrateLevels()
 	if r.sigs.Soft.Err() != nil {
 		err = profile.ErrInterrupted // whatever it interrupted
 	}
@@ -64,11 +64,11 @@ func (r *run) calibrateRun(asked options, lo load.Options) {
 	}
 }
 
-func (r *run) calibrateLevels(asked options, lo load.Options) error {
+func (r *run) calibrateLevels() error {
 	if !r.streams() {
 		return errors.New("responses that are not streamed have no token times: add --streaming")
 	}
-	quiet := r.opts.seed() && !r.opts.verbose
+	quiet := r.opts.blocks() && !r.opts.Verbose
 	if !quiet {
 		fmt.Fprintln(r.Stdout, "\nMeasurement error: the client's times of tokens minus the server's log, on a reference server at the pace of each level")
 	}
@@ -83,11 +83,13 @@ func (r *run) calibrateLevels(asked options, lo load.Options) error {
 		if got.Client.Requests == 0 {
 			continue
 		}
-		o := asked
-		s.alone(&o)
-		o.data.Trace.AutoOffset = true // a schedule may begin late
-		took := shortenLevel(&lv, got)
-		floors, err := paceOf(&o, got).run(r, &o, lo, took).floors(&lv, func(calibrate.Floor) {})
+		took, pace := shortenLevel(&lv, got), paceOf(got)
+		p := r.opts.with(func(p *Plan) {
+			s.alone(p)
+			p.Data.Trace.AutoOffset = true // a schedule may begin late
+			pace.shorten(p)
+		})
+		floors, err := pace.run(r, p, took).floors(&lv, func(calibrate.Floor) {})
 		if err != nil {
 			return err
 		}
@@ -126,21 +128,24 @@ func shortenLevel(lv *load.Level, got *result.Level) time.Duration {
 // tokenPace is when the tokens of an answer come.
 type tokenPace struct{ ttft, itl time.Duration }
 
-// paceOf is the pace of a level's answers. Answers of the calibration are shortened, so that some end in time.
-func paceOf(o *options, lv *result.Level) tokenPace {
+// paceOf is the pace of a level's answers.
+func paceOf(lv *result.Level) tokenPace {
 	millis := func(tag string) time.Duration {
 		m, _ := metric.Find(lv.Metrics, tag)
 		return time.Duration(m.Avg * float64(time.Millisecond))
 	}
-	p := tokenPace{ttft: min(millis("time_to_first_token"), tokenRunTTFT), itl: millis("inter_token_latency")}
-	if most := float64(tokenRunTail / max(p.itl, 1)); o.data.Output.Mean > most {
-		o.data.Output.Mean = max(most, 2)
-	}
-	return p
+	return tokenPace{ttft: min(millis("time_to_first_token"), tokenRunTTFT), itl: millis("inter_token_latency")}
 }
 
-func (p tokenPace) run(r *run, o *options, lo load.Options, took time.Duration) *tokenRun {
-	return &tokenRun{IO: r.IO, sigs: r.sigs, opts: o, load: lo, ttft: p.ttft, itl: p.itl, brief: func(lo load.Options, lv load.Level) load.Options {
+// shorten makes the answers of a calibration short enough that some end in time.
+func (t tokenPace) shorten(p *Plan) {
+	if most := float64(tokenRunTail / max(t.itl, 1)); p.Data.Output.Mean > most {
+		p.Data.Output.Mean = max(most, 2)
+	}
+}
+
+func (t tokenPace) run(r *run, p *Plan, took time.Duration) *tokenRun {
+	return &tokenRun{IO: r.IO, sigs: r.sigs, opts: p, ttft: t.ttft, itl: t.itl, brief: func(lo load.Options, lv load.Level) load.Options {
 		lo = brief(lo, lv)
 		lo.Requests, lo.Duration, lo.Grace = floorMany, took, tokenRunGrace
 		return lo

@@ -79,7 +79,7 @@ func (o *options) addExtra(v string) error {
 		if err := json.Unmarshal([]byte(v), &m); err != nil {
 			return fmt.Errorf("is NAME:VALUE or a JSON object: %w", err)
 		}
-		maps.Copy(o.extra, m)
+		o.setExtra(m)
 		return nil
 	}
 	name, value, ok := strings.Cut(v, ":")
@@ -90,8 +90,18 @@ func (o *options) addExtra(v string) error {
 	if !json.Valid(raw) {
 		raw, _ = json.Marshal(value) // a string always encodes
 	}
-	o.extra[name] = raw
+	o.setExtra(map[string]json.RawMessage{name: raw})
 	return nil
+}
+
+// setExtra adds fields. The map of the draft is replaced: a plan may have it.
+func (o *options) setExtra(fields map[string]json.RawMessage) {
+	all := maps.Clone(o.Extra)
+	if all == nil {
+		all = map[string]json.RawMessage{}
+	}
+	maps.Copy(all, fields)
+	o.Extra = all
 }
 
 // intList reads 1,4,8 and ranges start:end[:step].

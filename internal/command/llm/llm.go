@@ -4,6 +4,7 @@
 package llm
 
 import (
+	"encoding/json"
 	"errors"
 	"runtime/debug"
 	"time"
@@ -26,16 +27,21 @@ import (
 func Run(p *command.IO, args []string) (int, error) {
 	sigs := p.WatchSignals(command.Preparing)
 	defer sigs.Stop()
-	o, lo, err := read(args, p.Secrets)
+	t, err := read(args, p.Secrets)
 	if err != nil {
 		return 0, command.Usage(err)
 	}
-	if err := class.Save(p, o.save, "llm", o.table.Arguments(), o.table.Rows, Outside()); err != nil {
+	return start(p, sigs, t)
+}
+
+// start carries out a run and returns the exit code.
+func start(p *command.IO, sigs *command.Signals, t traffic) (int, error) {
+	if err := class.Save(p, t.save, "llm", t.table.Arguments(), t.table.Rows, Outside()); err != nil {
 		return 0, err
 	}
-	out, err := outcome.Open(p, o.outcome, "llm", o.table.Command("redline llm"))
+	out, err := outcome.Open(p, t.opts.Outcome, "llm", t.table.Command("redline llm"))
 	if err == nil {
-		err = out.CheckRules(o.sample(lo.Goodput))
+		err = out.CheckRules(t.opts.sample(t.load.Goodput))
 	}
 	if err != nil {
 		out.Close()
@@ -43,10 +49,9 @@ func Run(p *command.IO, args []string) (int, error) {
 	}
 	// Answers are read and let go, so collecting often is cheap, and the program stays small beside the server it loads.
 	defer debug.SetGCPercent(debug.SetGCPercent(50))
-	p = p.ForRun(o.outcome, plan.Redline, sigs)
-	r := &run{traffic: traffic{IO: p, opts: o, load: lo, sigs: sigs, tracing: out.Tracing("")}, outcome: out}
+	t.IO, t.sigs, t.tracing = p.ForRun(t.opts.Outcome, plan.Redline, sigs), sigs, out.Tracing("")
+	r := &run{traffic: t, outcome: out}
 	defer r.close()
-	r.given, r.givenLoad = *o, lo // start changes both
 	for _, step := range []func() error{r.connectFleet, r.start, r.gather} {
 		if err := step(); err != nil {
 			return r.failed(err), nil
@@ -78,12 +83,9 @@ type run struct {
 	traffic
 	outcome *outcome.Outcome
 	workers workers
-	// given and givenLoad are opts and load as they were given, for --calibrate.
-	given     options
-	givenLoad load.Options
-	res       *result.Result
-	floors    func() *calibrate.Table
-	lost      error // files that could not be written
+	res     *result.Result
+	floors  func() *calibrate.Table
+	lost    error // files that could not be written
 	// serverGone: failed requests ended the last level.
 	serverGone bool
 	// together is what a class of a scenario shares with the others; nil in a run of its own.
@@ -103,7 +105,7 @@ func (r *run) measure() int {
 	r.head()
 	var limits [][]result.Reason
 	var stopped string
-	err := r.outcome.Connect(r.sigs.Soft, r.sigs.Hard, r.server())
+	err := r.outcome.Connect(r.sigs.Soft, r.sigs.Hard, r.watched())
 	if err == nil {
 		limits, stopped, err = r.measureLevels()
 	}
@@ -114,9 +116,15 @@ func (r *run) measure() int {
 // open makes the result.
 func (r *run) open() {
 	r.res = &result.Result{
-		Schema: result.Schema, Tool: "redline", Version: r.Version, StartUnixNs: time.Now().UnixNano(), Plan: r.plan, Model: r.model, Async: true,
-		Environment: profile.Environment(), Options: r.opts.table.Arguments(), GoodputBounds: metric.Bounds(r.load.Goodput),
+		Schema: result.Schema, Tool: "redline", Version: r.Version, StartUnixNs: time.Now().UnixNano(), Plan: r.wholePlan(), Model: r.model, Async: true,
+		Environment: profile.Environment(), Options: r.table.Arguments(), GoodputBounds: metric.Bounds(r.load.Goodput),
 	}
+}
+
+// wholePlan is the plan of the result: the server as it was found, and all that was asked for.
+func (r *traffic) wholePlan() *plan.Plan {
+	own, _ := json.Marshal(r.written) // plain data
+	return r.plan.With(func(p *plan.Plan) { p.Own = own })
 }
 
 // measureLevels measures the levels one after another. limits are, for each, the reasons why the client limited it; stopped is
@@ -149,7 +157,7 @@ func (r *run) measureLevels() (limits [][]result.Reason, stopped string, err err
 		err = r.tok.err()
 	}
 	if err == nil && stopped == "" {
-		r.calibrateRun(r.given, r.givenLoad)
+		r.calibrateRun()
 	}
 	return limits, stopped, err
 }
@@ -157,9 +165,9 @@ func (r *run) measureLevels() (limits [][]result.Reason, stopped string, err err
 // config is what the nth measurement of a level works with.
 func (r *traffic) config(n int) load.Config {
 	return load.Config{
-		Service: r.svc, Endpoint: r.ep, Options: r.load, Count: r.tok.count(), UseServer: r.opts.serverCounts || r.tok == nil,
+		Service: r.svc, Endpoint: r.ep, Options: r.load, Count: r.tok.count(), UseServer: r.opts.ServerCounts || r.tok == nil,
 		ChatTemplate: r.template, Open: func() (load.Source, error) { return r.source(n) },
-		RequestHeader: "X-Request-ID", SessionHeader: r.opts.session, Tracing: r.tracing,
+		RequestHeader: "X-Request-ID", SessionHeader: r.opts.Session, Tracing: r.tracing,
 	}
 }
 
@@ -167,8 +175,8 @@ func (r *traffic) config(n int) load.Config {
 func (r *traffic) levelConfig(n int, lv load.Level) load.Config {
 	cfg := r.config(n)
 	cfg.Options.Seed = r.seed(n)
-	if n == 0 || !r.opts.warmOnce {
-		cfg.Options.Warmup = r.opts.warm.phase(&cfg.Options, lv)
+	if n == 0 || !r.opts.WarmOnce {
+		cfg.Options.Warmup = r.opts.Warm.phase(&cfg.Options, lv)
 	}
 	return cfg
 }
@@ -181,10 +189,10 @@ func (r *run) level(index int, lv load.Level) (*load.Outcome, error) {
 	if r.together != nil {
 		head.Class, responses = r.together.Name, r.together.Responses
 	}
-	for n := range r.opts.runs {
+	for n := range r.opts.Runs {
 		cfg := r.levelConfig(n, lv)
 		r.workers.useFleet(&cfg, index, n)
-		cfg.Progress = func(p load.Progress) { r.progress(&p, head, index*r.opts.runs+n) }
+		cfg.Progress = func(p load.Progress) { r.progress(&p, head, index*r.opts.Runs+n) }
 		cfg.Tap = r.tap(head, n)
 		if pause := r.opts.cooling(index, n); !clock.SleepUntil(r.sigs.Soft, clock.Now()+int64(pause)) {
 			r.res.Interrupted = true
@@ -226,16 +234,16 @@ func (r *run) level(index int, lv load.Level) (*load.Outcome, error) {
 			break
 		}
 	}
-	return load.Merge(runs, r.opts.confidence), nil
+	return load.Merge(runs, r.opts.Confidence), nil
 }
 
 // cooling is the pause before a measurement: none before the first.
-func (o *options) cooling(level, run int) time.Duration {
+func (p *Plan) cooling(level, run int) time.Duration {
 	switch {
 	case run > 0:
-		return o.runPause
+		return p.RunPause
 	case level > 0:
-		return o.pause
+		return p.Pause
 	}
 	return 0
 }

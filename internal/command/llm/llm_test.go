@@ -15,13 +15,10 @@ import (
 	"github.com/redline-bench/redline/internal/secret"
 )
 
-func parseLLM(t *testing.T, line string) (*options, error) {
+func parseLLM(t *testing.T, line string) (*Plan, error) {
 	t.Helper()
-	o := defaults()
-	if err := o.parse(strings.Fields(line), nil); err != nil {
-		return o, err
-	}
-	return o, o.check()
+	read, err := read(strings.Fields(line), nil)
+	return read.opts, err
 }
 
 func TestLLMLevels(t *testing.T) {
@@ -76,13 +73,13 @@ func TestLLMContradictions(t *testing.T) {
 
 func TestLLMSeedOptions(t *testing.T) {
 	o, err := parseLLM(t, "-u localhost:9001 -i grpc -m ensemble --concurrency 1,4,8 --input-data ./prompts.jsonl --tokenizer-path /models/qwen")
-	if err != nil || !o.seed() || o.kind != "kserve" || o.data.Path != "./prompts.jsonl" || o.tokenizer != "/models/qwen" || o.protocol != plan.GRPC {
+	if err != nil || !o.blocks() || o.Kind != "kserve" || o.Data.Path != "./prompts.jsonl" || o.Tokenizer != "/models/qwen" || o.Protocol != plan.GRPC {
 		t.Errorf("%+v, %v", o, err)
 	}
-	if o, _ := parseLLM(t, "-m m -i http"); o.kind != "triton_generate" || !o.streaming {
-		t.Errorf("%s", o.kind)
+	if o, _ := parseLLM(t, "-m m -i http"); o.Kind != "triton_generate" || !o.Streaming {
+		t.Errorf("%s", o.Kind)
 	}
-	if o, _ := parseLLM(t, "-m m -i http --console table"); o.seed() {
+	if o, _ := parseLLM(t, "-m m -i http --console table"); o.blocks() {
 		t.Error("the table was asked for")
 	}
 }

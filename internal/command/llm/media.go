@@ -8,12 +8,12 @@ import (
 	api "github.com/redline-bench/redline/internal/llm/endpoint"
 )
 
-// checkMedia makes one image, audio clip or video a request if an option describes it and none gives the number, as AIPerf does.
+// settleMedia makes one image, audio clip or video a request if an option describes it and none gives the number, as AIPerf does.
 // What the endpoint cannot send is an error.
-func (o *options) checkMedia() error {
-	m := &o.data.Media
-	if api.Kind(o.kind) == api.Transcription && !o.table.Given("synthetic-input-tokens-mean") {
-		o.data.Input = dataset.Lengths{} // a text beside the audio only helps the model, and is sent if the user asks for it
+func (o *options) settleMedia() error {
+	m := &o.Data.Media
+	if api.Kind(o.Kind) == api.Transcription && len(o.Inputs) == 0 {
+		o.Data.Input = dataset.Lengths{} // a text beside the audio only helps the model, and is sent if the user asks for it
 	}
 	given := func(names ...string) string {
 		for _, n := range names {
@@ -32,10 +32,10 @@ func (o *options) checkMedia() error {
 		{"audio-batch-size", &m.Audios, given("audio-length-mean", "audio-length-stddev", "audio-sample-rates", "audio-depths", "audio-format", "audio-num-channels")},
 		{"video-batch-size", &m.Videos, given("video-duration", "video-fps", "video-width", "video-height")},
 	} {
-		if part.named != "" && !o.table.Given(part.number) && !o.zeroSize(part.number) {
+		if part.named != "" && *part.n == 0 && !o.table.Given(part.number) && !o.zeroSize(part.number) {
 			*part.n = 1
 		}
-		if *part.n > 0 && o.data.Path != "" {
+		if *part.n > 0 && o.Data.Path != "" {
 			if part.named == "" {
 				part.named = part.number
 			}
@@ -47,7 +47,7 @@ func (o *options) checkMedia() error {
 
 // zeroSize reports whether the size of a part is given as 0, which is AIPerf's way to say that there is none.
 func (o *options) zeroSize(number string) bool {
-	m := &o.data.Media
+	m := &o.Data.Media
 	switch number {
 	case "image-batch-size":
 		return m.Width.Mean+m.Height.Mean == 0 && (o.table.Given("image-width-mean") || o.table.Given("image-height-mean"))
@@ -58,14 +58,14 @@ func (o *options) zeroSize(number string) bool {
 }
 
 // carries returns an error if the endpoint cannot send a part of the prompts.
-func (o *options) carries(info *dataset.Info) error {
-	k := api.Kind(o.kind)
+func (p *Plan) carries(info *dataset.Info) error {
+	k := api.Kind(p.Kind)
 	for _, m := range info.Media {
 		if !k.Carries(m) {
-			return fmt.Errorf("--endpoint-type %s cannot send %s: use chat, or another endpoint type that can, or leave them out", o.kind, m)
+			return fmt.Errorf("--endpoint-type %s cannot send %s: use chat, or another endpoint type that can, or leave them out", p.Kind, m)
 		}
 	}
-	if o.chatTemplate && k.TakesText() && len(info.Media) > 0 {
+	if p.ChatTemplate && k.TakesText() && len(info.Media) > 0 {
 		return errors.New("--apply-chat-template renders one text, which cannot carry images, audio or videos: use chat")
 	}
 	return nil

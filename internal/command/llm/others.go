@@ -2,7 +2,7 @@ package llm
 
 import "github.com/redline-bench/redline/internal/option"
 
-// otherRows are options of GuideLLM, vLLM's benchmark and general load tools that this command does not have; the error says
+// otherRows are options of GuideLLM, vLLM's benchmark, LLMPerf and general load tools that this command does not have; the error says
 // what to write.
 func otherRows() []option.Row {
 	var rows []option.Row
@@ -26,6 +26,14 @@ func otherRows() []option.Row {
 		{"save-result save-detailed result-filename", "is an option of vLLM's benchmark; use --json FILE, or --artifact-dir DIR --exports vllm"},
 		{"result-dir output-path", "is an option of another tool; use --artifact-dir DIR, or --json FILE"},
 		{"num-warmups", "is an option of vLLM's benchmark; use --warmup-request-count N"},
+		{"mean-input-tokens", "is an option of LLMPerf; use --isl N"},
+		{"mean-output-tokens", "is an option of LLMPerf; use --osl N"},
+		{"stddev-input-tokens", "is an option of LLMPerf; use --isl-stddev N"},
+		{"stddev-output-tokens", "is an option of LLMPerf; use --osl-stddev N"},
+		{"num-concurrent-requests", "is an option of LLMPerf; use --concurrency N"},
+		{"max-num-completed-requests", "is an option of LLMPerf; use --request-count N"},
+		{"results-dir", "is an option of LLMPerf; use --artifact-dir DIR, or --json FILE"},
+		{"llm-api", "is an option of LLMPerf; use --endpoint-type NAME"},
 		{"no-stream disable-stream", "is an option of vLLM's benchmark; responses are streamed only with --streaming"},
 	} {
 		rows = append(rows, option.Row{Also: h.names, Instead: h.instead})

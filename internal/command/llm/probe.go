@@ -29,32 +29,33 @@ type Prober struct {
 
 // NewProber reads the options of `redline llm`. Nothing is sent yet.
 func NewProber(p *command.IO, args []string) (*Prober, error) {
-	o, lo, err := read(args, p.Secrets)
+	t, err := read(args, p.Secrets)
 	if err != nil {
 		return nil, err
 	}
 	for _, name := range chosen {
-		if o.table.Given(name) {
+		if t.table.Given(name) {
 			return nil, fmt.Errorf("remove --%s: the search chooses the loads and how long each one runs", name)
 		}
 	}
 	for _, name := range perLevel {
-		if o.table.Given(name) {
+		if t.table.Given(name) {
 			return nil, fmt.Errorf("remove --%s: the search does not write files for each level", name)
 		}
 	}
-	if err := o.oneMachine("a search with its traffic"); err != nil {
+	if err := t.opts.oneMachine("a search with its traffic"); err != nil {
 		return nil, err
 	}
-	if o.save != "" {
+	if t.save != "" {
 		return nil, errors.New("remove --save-scenario: a scenario has loads, and the search chooses them")
 	}
-	if o.several() {
+	if t.opts.several() {
 		return nil, errors.New("--isl and --osl take one number: the search chooses the levels")
 	}
-	lo.MaxErrors, lo.MaxErrorShare, lo.Until = 0, 0, nil // a rule for error_rate decides about failures
-	o.duration = time.Hour                               // a file of prompts is read again from its start
-	return &Prober{traffic: traffic{IO: p, opts: o, load: lo}}, nil
+	t.load.MaxErrors, t.load.MaxErrorShare, t.load.Until = 0, 0, nil // a rule for error_rate decides about failures
+	t.load.Duration = time.Hour                                      // a file of prompts is read again from its start
+	t.IO = p
+	return &Prober{traffic: t}, nil
 }
 
 // chosen are the options whose values a search chooses; perLevel write files for each level.
@@ -81,22 +82,22 @@ func (p *Prober) Start(io *command.IO, sigs *command.Signals, out *outcome.Outco
 func (p *Prober) Close() { p.traffic.close() }
 
 // Outcome is what becomes of the result; JSON is the file of --json.
-func (p *Prober) Outcome() (o plan.Outcome, json string) { return p.opts.outcome, p.opts.json }
+func (p *Prober) Outcome() (o plan.Outcome, json string) { return p.opts.Outcome, p.opts.JSON }
 
 // Arguments are the options without secrets.
-func (p *Prober) Arguments() []string { return p.opts.table.Arguments() }
+func (p *Prober) Arguments() []string { return p.table.Arguments() }
 
 // Plan is the target. It is known after Start.
 func (p *Prober) Plan() *plan.Plan { return p.plan }
 
 // Server is the address of the server. embedded: each Start starts a server.
 func (p *Prober) Server() (address string, embedded bool) {
-	return strings.Join(p.opts.urls, ","), p.opts.embedded
+	return strings.Join(p.opts.addresses(), ","), p.opts.Embedded
 }
 
 // Pauses tells whether conversations pause between their turns, as far as the options say.
 func (p *Prober) Pauses() bool {
-	return p.opts.thinkTime.Mean > 0 || p.opts.data.Path != "" || p.opts.data.Delay.Mean > 0
+	return p.opts.ThinkTime.Mean > 0 || p.opts.Data.Path != "" || p.opts.Data.Delay.Mean > 0
 }
 
 // Sample has every number that a rule can be about.
@@ -105,12 +106,12 @@ func (p *Prober) Sample() *gate.Sample { return p.opts.sample(p.load.Goodput) }
 // Describe adds what was sent to a result.
 func (p *Prober) Describe(res *result.Result) (workload string) {
 	res.Environment = profile.Environment()
-	res.Plan, res.Model, res.Async, res.GoodputBounds = p.plan, p.model, true, metric.Bounds(p.load.Goodput)
+	res.Plan, res.Model, res.Async, res.GoodputBounds = p.wholePlan(), p.model, true, metric.Bounds(p.load.Goodput)
 	return p.info.Hash
 }
 
 // MaxErrorRate is the share of failed requests above which a level is not valid.
-func (p *Prober) MaxErrorRate() float64 { return p.opts.maxErrorRate }
+func (p *Prober) MaxErrorRate() float64 { return p.opts.ValidErrorRate }
 
 // Advise says in one line what went wrong, where, and what to do.
 func (p *Prober) Advise(err error) string { return p.advised(err).Error() }

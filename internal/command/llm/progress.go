@@ -20,17 +20,17 @@ func (r *run) progress(p *load.Progress, head *result.Level, before int) {
 	}
 	levels := len(r.opts.steps(r.timed))
 	s := term.Status{
-		Level: measure.LevelName(p.Level), Number: before/r.opts.runs + 1, Levels: levels, Elapsed: p.Elapsed, Window: r.load.Duration,
+		Level: measure.LevelName(p.Level), Number: before/r.opts.Runs + 1, Levels: levels, Elapsed: p.Elapsed, Window: r.load.Duration,
 		Requests: p.Requests, Wanted: p.Wanted, Rate: p.Rate, Unit: "requests/s", Median: p.Median, Failed: p.Failed,
 		Tokens: p.Tokens, FirstToken: p.FirstToken, Workers: p.Workers,
 	}
-	if r.opts.runs > 1 {
-		s.Level += fmt.Sprintf(", repeat %d of %d", before%r.opts.runs+1, r.opts.runs)
+	if r.opts.Runs > 1 {
+		s.Level += fmt.Sprintf(", repeat %d of %d", before%r.opts.Runs+1, r.opts.Runs)
 	}
 	if p.Warmup {
 		s.Level, s.Warmup, s.Window = "warm-up", true, 0
 	} else {
-		s.Left = timeLeft(p, r.load.Duration, levels*r.opts.runs-before-1)
+		s.Left = timeLeft(p, r.load.Duration, levels*r.opts.Runs-before-1)
 		r.outcome.InFlight(head, p.InFlight)
 		r.outcome.Progress(p.Live)
 	}

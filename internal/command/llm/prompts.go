@@ -17,34 +17,34 @@ func (o *options) promptRows() []option.Row {
 		formats = append(formats, string(f))
 	}
 	return option.Group("Prompts", []option.Row{
-		{Long: "input-file", Arg: "FILE", Help: "file of prompts: AIPerf's JSONL formats, traces, ShareGPT, text and others; also GenAI-Perf's payload:FILE and synthetic:queries,passages; see docs/datasets.md", To: option.Text(&o.data.Path)},
+		{Long: "input-file", Arg: "FILE", Help: "file of prompts: AIPerf's JSONL formats, traces, ShareGPT, text and others; also GenAI-Perf's payload:FILE and synthetic:queries,passages; see docs/datasets.md", To: option.Text(&o.Data.Path)},
 		{Long: "input-data", Arg: "FILE", Help: "file of prompts; a level sends each prompt once unless a count or duration is given", To: option.Text(&o.inputData)},
-		{Long: "input-key", Arg: "NAME", Help: "JSON field that contains the prompt (the first found of input, prompt, text, question, instruction)", To: option.Text(&o.data.Key)},
-		{Long: "custom-dataset-type", Arg: "TYPE", Help: "format of the file; detected from its first record unless given: " + strings.Join(formats, ", "), To: option.Parsed(&o.data.Format, dataset.ParseFormat).Of(formats...)},
-		{Long: "dataset-sampling-strategy", Arg: "NAME", Default: "sequential", Help: "order of the prompts: sequential, shuffle or random", To: option.Parsed(&o.data.Sampling, dataset.ParseSampling).Of("sequential", "shuffle", "random")},
-		{Long: "num-dataset-entries", Also: "num-prompts num-payloads", Arg: "N", Help: "number of different prompts", To: option.Int(&o.data.Entries, 1)},
-		{Long: "random-seed", Arg: "N", Default: "0", Help: "seed of all random choices", To: option.Uint(&o.data.Seed, math.MaxUint64)},
-		{Long: "tokenizer", Arg: "FILE|DIR", Help: "tokenizer: a folder, a tokenizer.json, a tiktoken file, or the name of a model that Hugging Face's tools have downloaded", To: option.Text(&o.tokenizer)},
+		{Long: "input-key", Arg: "NAME", Help: "JSON field that contains the prompt (the first found of input, prompt, text, question, instruction)", To: option.Text(&o.Data.Key)},
+		{Long: "custom-dataset-type", Arg: "TYPE", Help: "format of the file; detected from its first record unless given: " + strings.Join(formats, ", "), To: option.Parsed(&o.Data.Format, dataset.ParseFormat).Of(formats...)},
+		{Long: "dataset-sampling-strategy", Arg: "NAME", Default: "sequential", Help: "order of the prompts: sequential, shuffle or random", To: option.Parsed(&o.Data.Sampling, dataset.ParseSampling).Of("sequential", "shuffle", "random")},
+		{Long: "num-dataset-entries", Also: "num-prompts num-payloads", Arg: "N", Help: "number of different prompts", To: option.Int(&o.Data.Entries, 1)},
+		{Long: "random-seed", Arg: "N", Default: "0", Help: "seed of all random choices", To: option.Uint(&o.Data.Seed, math.MaxUint64)},
+		{Long: "tokenizer", Arg: "FILE|DIR", Help: "tokenizer: a folder, a tokenizer.json, a tiktoken file, or the name of a model that Hugging Face's tools have downloaded", To: option.Text(&o.Tokenizer)},
 		{Long: "tokenizer-path", Arg: "FILE|DIR", Help: "other name of --tokenizer; also selects --console blocks", To: option.Text(&o.tokenizerPath)},
 		{Long: "apply-chat-template", Help: "count and generate prompts with the tokenizer's chat template, as the server sees them; endpoints that take one text, " +
-			"such as completions, receive the rendered text", To: option.Switch(&o.chatTemplate)},
-		{Long: "use-server-token-count", Help: "use the server's token counts even if a tokenizer is given", To: option.Switch(&o.serverCounts)},
+			"such as completions, receive the rendered text", To: option.Switch(&o.ChatTemplate)},
+		{Long: "use-server-token-count", Help: "use the server's token counts even if a tokenizer is given", To: option.Switch(&o.ServerCounts)},
 	})
 }
 
 func (o *options) shapeRows() []option.Row {
-	d := &o.data
+	d := &o.Data
 	return option.Group("Generated prompts", []option.Row{
-		{Long: "synthetic-input-tokens-mean", Also: "isl prompt-input-tokens-mean", Arg: "LIST", Default: "550", Help: "mean number of tokens of a prompt; a list, as 100,200, measures a level for each", To: option.Parsed(&o.inputs, lengthList(1))},
+		{Long: "synthetic-input-tokens-mean", Also: "isl prompt-input-tokens-mean", Arg: "LIST", Default: "550", Help: "mean number of tokens of a prompt; a list, as 100,200, measures a level for each", To: option.Parsed(&o.Inputs, lengthList(1))},
 		{Long: "synthetic-input-tokens-stddev", Also: "isl-stddev prompt-input-tokens-stddev", Arg: "N", Help: "standard deviation of the tokens of a prompt", To: option.Float(&d.Input.Std, 0, 1e9)},
-		{Long: "output-tokens-mean", Also: "osl prompt-output-tokens-mean", Arg: "LIST", Default: "0", Help: "mean number of tokens to request for a response; 0 requests no length; a list, as 100,200, measures a level for each", To: option.Parsed(&o.lengths, lengthList(0))},
+		{Long: "output-tokens-mean", Also: "osl prompt-output-tokens-mean", Arg: "LIST", Default: "0", Help: "mean number of tokens to request for a response; 0 requests no length; a list, as 100,200, measures a level for each", To: option.Parsed(&o.Lengths, lengthList(0))},
 		{Long: "output-tokens-stddev", Also: "osl-stddev prompt-output-tokens-stddev", Arg: "N", Help: "standard deviation of the tokens to request", To: option.Float(&d.Output.Std, 0, 1e9)},
 		{Long: "length-distribution", Arg: "NAME", Default: "normal", Help: "distribution of prompt and response lengths: normal, lognormal, uniform or fixed", To: option.Func(func(v string) error {
 			k, err := dataset.ParseLengthKind(v)
 			d.Input.Kind, d.Output.Kind = k, k
 			return err
 		}).Of("normal", "lognormal", "uniform", "fixed")},
-		{Long: "random-range-ratio", Arg: "SHARE", Help: "draw input and output lengths uniformly from mean × (1 ± SHARE), like vLLM's benchmark", To: option.Float(&o.spread, 0, 1)},
+		{Long: "random-range-ratio", Arg: "SHARE", Help: "draw input and output lengths uniformly from mean × (1 ± SHARE), like vLLM's benchmark", To: option.Float(&o.Spread, 0, 1)},
 		{Long: "sequence-distribution", Also: "seq-dist", Arg: "LIST", Help: `mixture of input and output lengths with their percentages: "256,128:40;512,256:60"`, To: option.Text(&d.Pairs)},
 		{Long: "conversation-turn-mean", Also: "session-turns-mean", Arg: "N", Help: "mean number of turns of a conversation", To: option.Float(&d.Turns.Mean, 1, 1e6)},
 		{Long: "conversation-turn-stddev", Also: "session-turns-stddev", Arg: "N", Help: "standard deviation of the number of turns", To: option.Float(&d.Turns.Std, 0, 1e6)},
@@ -57,7 +57,7 @@ func (o *options) shapeRows() []option.Row {
 		{Long: "inter-turn-delay-cap-seconds", Arg: "SECONDS", Help: "limit of the pause between two turns", To: seconds(&d.DelayCap)},
 		{Long: "batch-size-text", Short: 'b', Also: "prompt-batch-size batch-size", Arg: "N", Help: "number of texts in a request, for embeddings", To: option.Int(&d.Batch, 0)},
 		{Long: "system-prompt", Arg: "TEXT", Help: "system prompt of every conversation", To: option.Text(&d.System)},
-		{Long: "system-prompt-file", Arg: "FILE", Help: "file that contains the system prompt", To: option.Text(&o.systemFile)},
+		{Long: "system-prompt-file", Arg: "FILE", Help: "file that contains the system prompt", To: option.Text(&o.SystemFile)},
 		{Long: "shared-system-prompt-length", Arg: "N", Help: "tokens of a generated system prompt that all conversations share", To: option.Int(&d.Prefix.SharedSystem, 0)},
 		{Long: "user-context-prompt-length", Arg: "N", Help: "tokens of a generated text that opens each conversation and differs between conversations", To: option.Int(&d.Prefix.UserContext, 0)},
 		{Long: "num-prefix-prompts", Also: "prompt-prefix-pool-size prefix-prompt-pool-size", Arg: "N", Help: "number of generated prefixes; each prompt starts with one of them", To: option.Int(&d.Prefix.Pool, 0)},
@@ -78,7 +78,7 @@ func (o *options) shapeRows() []option.Row {
 }
 
 func (o *options) mediaRows() []option.Row {
-	m := &o.data.Media
+	m := &o.Data.Media
 	return option.Group("Images, audio and video", []option.Row{
 		{Long: "image-batch-size", Also: "batch-size-image", Arg: "N", Default: "1 if an option describes images", Help: "number of images in a request", To: option.Int(&m.Images, 0)},
 		{Long: "image-width-mean", Arg: "PIXELS", Help: "mean width of generated images", To: option.Float(&m.Width.Mean, 0, 1e5)},

@@ -11,26 +11,26 @@ import (
 )
 
 // sample has every number that a run with these options can have.
-func (o *options) sample(goodput []metric.Objective) *gate.Sample {
+func (p *Plan) sample(goodput []metric.Objective) *gate.Sample {
 	lv := measure.Sample(nil, true)
 	lv.Server = nil // the server's counters are not read
-	lv.Metrics = metric.Sample(metric.Options{Goodput: goodput}, o.streams())
-	return &gate.Sample{Level: lv, Hint: o.hint}
+	lv.Metrics = metric.Sample(metric.Options{Goodput: goodput}, p.streams())
+	return &gate.Sample{Level: lv, Hint: p.hint}
 }
 
 // streams tells whether responses come token by token, as far as the options say.
-func (o *options) streams() bool {
-	k := api.Kind(o.kind)
-	return o.streaming || k == api.Raw || k.GRPC() && !o.noStream
+func (p *Plan) streams() bool {
+	k := api.Kind(p.Kind)
+	return p.Streaming || k == api.Raw || k.GRPC() && !p.NoStream
 }
 
 // hint says what is missing for the number of a rule.
-func (o *options) hint(r *gate.Rule) string {
+func (p *Plan) hint(r *gate.Rule) string {
 	all := &result.Level{Metrics: metric.Sample(metric.Options{Goodput: make([]metric.Objective, 1)}, true)}
 	switch _, known := all.Read(r.Name); {
 	case strings.HasPrefix(r.Name, "good"):
 		return "give the bounds of good requests with --goodput 'ttft:200 itl:20'"
-	case known && !o.streams():
+	case known && !p.streams():
 		return "only streamed responses have it; add --streaming"
 	}
 	return ""

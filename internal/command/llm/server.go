@@ -16,6 +16,8 @@ import (
 	"github.com/redline-bench/redline/internal/llm/load"
 	"github.com/redline-bench/redline/internal/pending"
 	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/scrape"
+	"github.com/redline-bench/redline/internal/watch"
 )
 
 // checkScrapeForms reads the files of --server-metrics.
@@ -38,36 +40,27 @@ var exporters = []string{"localhost:9400", "localhost:9401"}
 // findPages sets the pages of options that name none: the server's own, and those of exporters on this machine that answer.
 func (r *traffic) findPages() error {
 	o := r.opts
-	if o.outcome.OwnMetrics && o.own == nil {
-		for _, u := range o.urls {
+	if o.Outcome.OwnMetrics {
+		for _, u := range r.urls {
 			page := r.metricsOf(u)
-			if err := r.tryPage(page); err != nil {
+			if err := scrape.Try(r.sigs.Soft, page); err != nil {
 				return fmt.Errorf("--server-metrics: %w; give the address of the metrics, or leave out the option", err)
 			}
-			o.own = append(o.own, page)
+			r.pages = append(r.pages, page)
 		}
 	}
-	if !o.findGPUs {
+	if !o.FindGPUs {
 		return nil
 	}
 	for _, address := range exporters {
-		if r.tryPage(address) == nil {
-			o.gpus = append(o.gpus, address)
+		if scrape.Try(r.sigs.Soft, address) == nil {
+			r.gpus = append(slices.Clip(r.gpus), address)
 		}
 	}
-	if o.findGPUs = false; len(o.gpus) == 0 {
+	if len(r.gpus) == 0 {
 		return fmt.Errorf("--gpu-telemetry: no DCGM exporter answers at %s: give its address, or leave out the option", strings.Join(exporters, " or "))
 	}
 	return nil
-}
-
-// tryPage reads a page once.
-func (r *traffic) tryPage(address string) error {
-	w, err := servermetrics.Start(r.sigs.Soft, servermetrics.Config{URLs: []string{address}})
-	if err == nil {
-		w.Stop()
-	}
-	return err
 }
 
 // metricsOf is the page of metrics of a server: Triton has it on a port of its own.
@@ -76,7 +69,7 @@ func (r *traffic) metricsOf(address string) string {
 		return r.embedded.Address("metrics")
 	}
 	page := ""
-	if k := api.Kind(r.opts.kind); k.GRPC() || k == api.Generate {
+	if k := api.Kind(r.opts.Kind); k.GRPC() || k == api.Generate {
 		page = kind.Of(plan.Triton).MetricsPage
 	}
 	return target.MetricsPage(address, page)
@@ -84,10 +77,17 @@ func (r *traffic) metricsOf(address string) string {
 
 // server is what is read of the server besides its answers.
 func (r *traffic) server() outcome.Server {
-	s := outcome.Server{Model: r.plan.Target.Model, More: r.opts.gpus}
-	for _, u := range r.opts.urls {
+	s := outcome.Server{Model: r.plan.Target.Model, More: r.gpus}
+	for _, u := range r.urls {
 		s.Own = append(s.Own, r.metricsOf(u))
 	}
+	return s
+}
+
+// watched is server for a run, which also writes files of what is read.
+func (r *run) watched() outcome.Server {
+	s := r.server()
+	s.Whole = r.opts.reads()
 	return s
 }
 
@@ -105,13 +105,14 @@ func gpuPages(v string) ([]string, error) {
 	return list, nil
 }
 
-// reader reads pages during one measurement, every one of which a file may get; nil reads none.
+// reader gets the pages that are read during one measurement; nil gets none.
 type reader struct {
-	watch *servermetrics.Watch
-	raw   *pending.File
+	pages *servermetrics.Watch
+	raw   *pending.File // gets every page; nil: none does
+	stop  func()
 }
 
-// read starts to read pages. File is where every page goes; empty: nowhere.
+// read starts to collect pages. file is where every page goes; empty: nowhere.
 func (r *run) read(cfg servermetrics.Config, file string) (*reader, error) {
 	p := &reader{}
 	if file != "" {
@@ -127,17 +128,22 @@ func (r *run) read(cfg servermetrics.Config, file string) (*reader, error) {
 			return err
 		}
 	}
-	var err error
-	if p.watch, err = servermetrics.Start(r.sigs.Soft, cfg); err != nil {
-		p.abort()
-		return nil, err
-	}
+	p.pages = servermetrics.New(cfg)
+	p.stop = r.watch().Follow(p.pages.Add)
 	return p, nil
+}
+
+// watch is what reads the metrics of the server.
+func (r *run) watch() *watch.Watch {
+	if r.together != nil {
+		return r.together.Watch
+	}
+	return r.outcome.Watch()
 }
 
 func (p *reader) begin() {
 	if p != nil {
-		p.watch.Begin()
+		p.pages.Begin()
 	}
 }
 
@@ -146,19 +152,19 @@ func (p *reader) abort() {
 	if p == nil {
 		return
 	}
-	p.watch.Stop()
+	p.stop()
 	if p.raw != nil {
 		p.raw.Abort()
 	}
 }
 
-// close ends the reading, and writes what f says.
+// close ends the collection, and writes what f says.
 func (p *reader) close(f *servermetrics.File) error {
 	if p == nil {
 		return nil
 	}
-	p.watch.Stop()
-	err := p.watch.Write(f)
+	p.stop()
+	err := p.pages.Write(f)
 	if p.raw != nil {
 		err = errors.Join(err, p.raw.Commit())
 	}
@@ -169,34 +175,36 @@ func (p *reader) close(f *servermetrics.File) error {
 type serverPages struct {
 	metrics, gpus *reader
 	file          servermetrics.File
+	read          func() // reads the pages once more: counters are then those of this moment
 }
 
 // watchServer starts to read the pages.
 func (r *run) watchServer(index, n int, lv load.Level) (*serverPages, error) {
-	o, p := r.opts, &serverPages{}
+	o, p := r.opts, &serverPages{read: func() {}}
 	if !o.reads() {
 		return p, nil
 	}
+	p.read = func() { r.watch().Read(r.sigs.Hard) }
 	dir := r.folder(index, n, lv)
 	var err error
-	if urls := slices.Concat(o.outcome.ServerMetrics, o.own); len(urls) > 0 {
-		forms := strings.Split(o.scrapeForms, ",")
-		if o.scrapeForms == "" {
+	if urls := slices.Concat(o.Outcome.ServerMetrics, r.pages); len(urls) > 0 {
+		forms := strings.Split(o.ScrapeForms, ",")
+		if o.ScrapeForms == "" {
 			forms = []string{"json", "csv"}
 		}
 		p.file = servermetrics.File{
-			Dir: dir, Prefix: o.prefix, JSON: slices.Contains(forms, "json"), CSV: slices.Contains(forms, "csv"), Run: o.outcome.Label, Asked: r.asked(lv), Output: r.Files,
+			Dir: dir, Prefix: o.Prefix, JSON: slices.Contains(forms, "json"), CSV: slices.Contains(forms, "csv"), Run: o.Outcome.Label, Asked: r.asked(lv), Output: r.Files,
 		}
 		file := ""
 		if slices.Contains(forms, "jsonl") {
-			file = filepath.Join(dir, servermetrics.Name(o.prefix, ".jsonl"))
+			file = filepath.Join(dir, servermetrics.Name(o.Prefix, ".jsonl"))
 		}
 		if p.metrics, err = r.read(servermetrics.Config{URLs: urls}, file); err != nil {
 			return nil, fmt.Errorf("--server-metrics: %w", err)
 		}
 	}
-	if len(o.gpus) > 0 {
-		if p.gpus, err = r.read(servermetrics.Config{URLs: o.gpus, GPUs: true}, filepath.Join(dir, servermetrics.GPUName(o.prefix))); err != nil {
+	if len(r.gpus) > 0 {
+		if p.gpus, err = r.read(servermetrics.Config{URLs: r.gpus, GPUs: true}, filepath.Join(dir, servermetrics.GPUName(o.Prefix))); err != nil {
 			p.metrics.abort()
 			return nil, fmt.Errorf("--gpu-telemetry: %w", err)
 		}
@@ -206,6 +214,7 @@ func (r *run) watchServer(index, n int, lv load.Level) (*serverPages, error) {
 
 // begin tells that the measured phase starts.
 func (p *serverPages) begin() {
+	p.read()
 	p.metrics.begin()
 	p.gpus.begin()
 }
@@ -217,6 +226,7 @@ func (p *serverPages) abort() {
 
 // close writes the files.
 func (p *serverPages) close(out *load.Outcome) error {
+	p.read()
 	p.file.Begin, p.file.End = out.Level.Windows[0].StartUnixNs, out.Level.Windows[0].EndUnixNs
 	return errors.Join(p.metrics.close(&p.file), p.gpus.close(&servermetrics.File{}))
 }
@@ -226,5 +236,5 @@ func (p *serverPages) telemetry(out *load.Outcome) any {
 	if p.gpus == nil {
 		return nil
 	}
-	return p.gpus.watch.Telemetry(out.Level.Windows[0].StartUnixNs, out.Level.Windows[0].EndUnixNs)
+	return p.gpus.pages.Telemetry(out.Level.Windows[0].StartUnixNs, out.Level.Windows[0].EndUnixNs)
 }

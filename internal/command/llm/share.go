@@ -21,13 +21,13 @@ var _ fleet.Maker = (*Share)(nil)
 
 // OpenShare prepares a worker's share of a job. hard cuts requests in flight.
 func OpenShare(hard context.Context, p *command.IO, job *fleet.Job, collect fleet.Collect) (*Share, error) {
-	o, lo, err := read(job.Given(), p.Secrets)
+	read, err := read(job.Given(), p.Secrets)
 	if err != nil {
 		return nil, err
 	}
-	lo.Segment = segment.Segment{Index: job.Index, Of: job.Of}
-	s := &Share{traffic: traffic{IO: p.Silenced(), opts: o, load: lo, sigs: p.Until(hard)}}
+	s := &Share{traffic: read}
 	t := &s.traffic
+	t.IO, t.sigs, t.load.Segment = p.Silenced(), p.Until(hard), segment.Segment{Index: job.Index, Of: job.Of}
 	open := func() (err error) {
 		s.Share, err = load.OpenShare(hard, t.levelConfig(0, load.Level{}), collect)
 		return err

@@ -1,12 +1,13 @@
 package llm
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/redline-bench/redline/internal/llm/dataset"
 	"github.com/redline-bench/redline/internal/llm/load"
+	"github.com/redline-bench/redline/internal/plan"
 )
 
 // step is one level of a run: a load, and the prompts that it sends. Lists of --isl, --osl and --num-conversations give a step for
@@ -17,58 +18,53 @@ type step struct {
 	sessions      int
 }
 
-// settleLists takes the first value of each list as the option's value. A list of one value is no list.
-func (o *options) settleLists() {
-	if len(o.inputs) > 0 {
-		o.data.Input.Mean = o.inputs[0]
+// applyLists takes the first value of each list as the value of the prompts.
+func (p *Plan) applyLists() {
+	if len(p.Inputs) > 0 {
+		p.Data.Input.Mean = p.Inputs[0]
 	}
-	if len(o.lengths) > 0 {
-		o.data.Output.Mean = o.lengths[0]
+	if len(p.Lengths) > 0 {
+		p.Data.Output.Mean = p.Lengths[0]
 	}
-	if len(o.sessionCounts) > 0 {
-		o.sessions = o.sessionCounts[0]
+	if len(p.SessionCounts) > 0 {
+		p.Sessions = p.SessionCounts[0]
 	}
-	o.spreadLengths()
+	p.spreadLengths(&p.Data)
 }
 
 // spreadLengths applies --random-range-ratio.
-func (o *options) spreadLengths() {
-	if o.spread > 0 {
-		o.data.Input.Around(o.spread)
-		o.data.Output.Around(o.spread)
+func (p *Plan) spreadLengths(d *dataset.Options) {
+	if p.Spread > 0 {
+		d.Input.Around(p.Spread)
+		d.Output.Around(p.Spread)
 	}
 }
 
 // several reports whether levels differ in more than their load.
-func (o *options) several() bool { return max(len(o.inputs), len(o.lengths), len(o.sessionCounts)) > 1 }
+func (p *Plan) several() bool { return max(len(p.Inputs), len(p.Lengths), len(p.SessionCounts)) > 1 }
 
-// checkLists names a list that has no meaning.
-func (o *options) checkLists() error {
-	switch {
-	case len(o.inputs) > 1 && o.data.Path != "":
-		return errors.New("a list of --isl gives the lengths of generated prompts: it cannot be used with --input-file")
-	case len(o.inputs)+len(o.lengths) > 2 && o.data.Pairs != "":
-		return errors.New("--sequence-distribution and lists of --isl or --osl exclude each other")
-	}
-	return nil
+// checkLists names lists that have no meaning.
+func (p *Plan) checkLists(f *plan.Faults) {
+	f.When(len(p.Inputs) > 1 && p.Data.Path != "", "a list of --isl gives the lengths of generated prompts: it cannot be used with --input-file")
+	f.When(len(p.Inputs)+len(p.Lengths) > 2 && p.Data.Pairs != "", "--sequence-distribution and lists of --isl or --osl exclude each other")
 }
 
 // steps are the levels, one after the other.
-func (o *options) steps(timed bool) []step {
-	if !o.several() {
+func (p *Plan) steps(timed bool) []step {
+	if !p.several() {
 		var out []step
-		for _, lv := range o.levels(timed) {
+		for _, lv := range p.levels(timed) {
 			out = append(out, step{Level: lv})
 		}
 		return out
 	}
 	var out []step
-	for _, in := range atLeastOne(o.inputs) {
-		for _, length := range atLeastOne(o.lengths) {
-			for _, n := range atLeastOne(o.sessionCounts) {
-				for _, lv := range o.levels(timed) {
+	for _, in := range atLeastOne(p.Inputs) {
+		for _, length := range atLeastOne(p.Lengths) {
+			for _, n := range atLeastOne(p.SessionCounts) {
+				for _, lv := range p.levels(timed) {
 					s := step{Level: lv, input: in, output: length, sessions: n}
-					s.Prompts = o.promptsName(&s)
+					s.Prompts = p.promptsName(&s)
 					out = append(out, s)
 				}
 			}
@@ -86,41 +82,41 @@ func atLeastOne[T any](list []T) []T {
 }
 
 // promptsName names the prompts of a step by what differs between steps.
-func (o *options) promptsName(s *step) string {
+func (p *Plan) promptsName(s *step) string {
 	var words []string
-	if len(o.inputs) > 1 {
+	if len(p.Inputs) > 1 {
 		words = append(words, fmt.Sprintf("isl %g", s.input))
 	}
-	if len(o.lengths) > 1 {
+	if len(p.Lengths) > 1 {
 		words = append(words, fmt.Sprintf("osl %g", s.output))
 	}
-	if len(o.sessionCounts) > 1 {
+	if len(p.SessionCounts) > 1 {
 		words = append(words, fmt.Sprintf("%d conversations", s.sessions))
 	}
 	return strings.Join(words, ", ")
 }
 
-// apply sets the options to a step.
-func (s *step) apply(o *options) {
-	if len(o.inputs) > 1 {
-		o.data.Input.Mean = s.input
+// apply sets the prompts and the number of conversations of a step.
+func (s *step) apply(p *Plan, d *dataset.Options, sessions *int) {
+	if len(p.Inputs) > 1 {
+		d.Input.Mean = s.input
 	}
-	if len(o.lengths) > 1 {
-		o.data.Output.Mean = s.output
+	if len(p.Lengths) > 1 {
+		d.Output.Mean = s.output
 	}
-	if len(o.sessionCounts) > 1 {
-		o.sessions = s.sessions
+	if len(p.SessionCounts) > 1 {
+		*sessions = s.sessions
 	}
-	o.spreadLengths()
+	p.spreadLengths(d)
 }
 
-// alone sets the options to a step and forgets the others.
-func (s *step) alone(o *options) {
-	s.apply(o)
-	o.inputs, o.lengths, o.sessionCounts = nil, nil, nil
+// alone sets a plan to a step and forgets the others.
+func (s *step) alone(p *Plan) {
+	s.apply(p, &p.Data, &p.Sessions)
+	p.Inputs, p.Lengths, p.SessionCounts = nil, nil, nil
 }
 
 // workloads are the steps that differ in their prompts, one of each.
-func (o *options) workloads(timed bool) []step {
-	return slices.CompactFunc(o.steps(timed), func(a, b step) bool { return a.Prompts == b.Prompts })
+func (p *Plan) workloads(timed bool) []step {
+	return slices.CompactFunc(p.steps(timed), func(a, b step) bool { return a.Prompts == b.Prompts })
 }

@@ -14,26 +14,26 @@ import (
 
 // head prints what stands before the levels.
 func (r *run) head() {
-	if r.opts.seed() {
+	if r.opts.blocks() {
 		proto := string(r.plan.Target.Protocol)
-		fmt.Fprintf(r.Stdout, "triton_url: %s, protocol: %s, model: %s\n", secret.PublicURL(r.plan.Target.URL), proto, r.opts.model)
+		fmt.Fprintf(r.Stdout, "triton_url: %s, protocol: %s, model: %s\n", secret.PublicURL(r.plan.Target.URL), proto, r.opts.model())
 		return
 	}
 	stream := "not streamed"
-	if r.opts.streaming || r.plan.Target.Streaming {
+	if r.opts.Streaming || r.plan.Target.Streaming {
 		stream = "streaming"
 	}
-	where := strings.Join(secret.PublicURLs(r.opts.urls), ", ")
+	where := strings.Join(secret.PublicURLs(r.urls), ", ")
 	if p := r.plan.Target.Endpoint; p != "" {
 		where += "/" + strings.TrimLeft(p, "/")
 	}
-	fmt.Fprintf(r.Stdout, "%s at %s, %s, %s\n", r.opts.model, where, r.opts.kind, stream)
+	fmt.Fprintf(r.Stdout, "%s at %s, %s, %s\n", r.opts.model(), where, r.opts.Kind, stream)
 	fmt.Fprintf(r.Stdout, "prompts: %s; workload %s\nprefix cache: %s\n", r.workload(), r.info.Hash, r.info.Cache.State)
 }
 
 // workload says in a few words what is asked.
 func (r *run) workload() string {
-	d := &r.opts.data
+	d := &r.data
 	if d.Path != "" {
 		return fmt.Sprintf("%d of %s (%s)", r.info.Conversations, d.Path, r.info.Format)
 	}
@@ -41,14 +41,14 @@ func (r *run) workload() string {
 	if !r.info.Exact {
 		exact = "about "
 	}
-	if d.Input.Mean == 0 && len(r.opts.inputs) == 0 {
+	if d.Input.Mean == 0 && len(r.opts.Inputs) == 0 {
 		return "generated, without text"
 	}
-	words := fmt.Sprintf("generated, %s%s tokens", exact, joined(r.opts.inputs, d.Input.Mean))
+	words := fmt.Sprintf("generated, %s%s tokens", exact, joined(r.opts.Inputs, d.Input.Mean))
 	if n := r.info.TemplateTokens; n > 0 {
 		words += fmt.Sprintf(" (%d of them the chat template's)", n)
 	}
-	if asked := joined(r.opts.lengths, d.Output.Mean); asked != "0" {
+	if asked := joined(r.opts.Lengths, d.Output.Mean); asked != "0" {
 		words += fmt.Sprintf("; %s output tokens requested", asked)
 	}
 	return words
@@ -69,22 +69,22 @@ func joined(list []float64, one float64) string {
 // show prints a level.
 func (r *run) show(out *load.Outcome, lv load.Level) {
 	if out.Level.Idle {
-		fmt.Fprintf(r.Stdout, "\n%s%s\nIdle: other parts send all requests of this level\n", lv.String(), partName(r.opts.segment))
+		fmt.Fprintf(r.Stdout, "\n%s%s\nIdle: other parts send all requests of this level\n", lv.String(), partName(r.opts.Segment))
 		return
 	}
-	if r.opts.seed() {
+	if r.opts.blocks() {
 		fmt.Fprint(r.Stdout, text.Seed(out, lv))
-		if !r.opts.verbose {
+		if !r.opts.Verbose {
 			r.showFailures(out)
 			return
 		}
 	}
-	fmt.Fprintf(r.Stdout, "\n%s%s\n", lv.String(), partName(r.opts.segment))
+	fmt.Fprintf(r.Stdout, "\n%s%s\n", lv.String(), partName(r.opts.Segment))
 	list := out.Level.Metrics
-	if r.opts.verbose {
+	if r.opts.Verbose {
 		list = slices.Concat(list, out.Collector.Adjusted())
 	}
-	fmt.Fprint(r.Stdout, text.Metrics(list, r.opts.verbose, r.Style().TableWidth()))
+	fmt.Fprint(r.Stdout, text.Metrics(list, r.opts.Verbose, r.Style().TableWidth()))
 	text.Counts(r.Stdout, out, r.Style().Color)
 	client := out.Level
 	client.Client.First = nil // the table has it

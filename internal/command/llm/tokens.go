@@ -67,8 +67,8 @@ func (r *traffic) applyTemplate() error {
 	if !r.tok.t.HasTemplate() {
 		return fmt.Errorf("--apply-chat-template: %w", tokenizer.ErrNoTemplate)
 	}
-	r.template = api.NewChatTemplate(api.Options{Kind: api.Kind(o.kind), Model: o.model, Extra: o.extra}, r.tok.t)
-	o.data.ChatTokens = func(c *llm.Conversation, turn int, answers []string) (int, error) {
+	r.template = api.NewChatTemplate(api.Options{Kind: api.Kind(o.Kind), Model: o.model(), Extra: o.Extra}, r.tok.t)
+	r.data.ChatTokens = func(c *llm.Conversation, turn int, answers []string) (int, error) {
 		return r.template.Tokens(&api.Request{Conversation: c, Turn: turn, Answers: answers})
 	}
 	return nil

@@ -18,6 +18,7 @@ import (
 	api "github.com/redline-bench/redline/internal/llm/endpoint"
 	"github.com/redline-bench/redline/internal/llm/load"
 	"github.com/redline-bench/redline/internal/llm/ready"
+	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/pace"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/service"
@@ -26,14 +27,24 @@ import (
 	"github.com/redline-bench/redline/internal/traceid"
 )
 
-// traffic is what the options ask to send, and the server that it is sent to.
+// traffic is what a plan asks to send, and the server that it is sent to. read makes it, start prepares it.
 type traffic struct {
 	*command.IO
-	opts     *options
-	load     load.Options
+	opts     *Plan         // what is asked for; nothing changes it
+	written  *Plan         // opts without secrets, for the result
+	table    *option.Table // the command line
+	save     string        // file of a scenario that is written
 	sigs     *command.Signals
 	embedded *command.Embedded
-	plan     *plan.Plan // the target, for messages and the result
+
+	// The following is opts with what only the server, the prompts and the level say.
+	load  load.Options
+	data  dataset.Options
+	urls  []string
+	pages []string   // the server's own pages of metrics, if they are read
+	gpus  []string   // pages of its GPUs
+	plan  *plan.Plan // the target, for messages and the result
+
 	svc      service.Service
 	model    *service.Model
 	ep       api.Endpoint
@@ -57,29 +68,23 @@ func (r *traffic) close() {
 // start does everything up to the first request.
 func (r *traffic) start() error {
 	o := r.opts
-	if k := api.Kind(o.kind); o.model == "" && k != api.Raw && k != api.Template {
+	r.data, r.urls, r.gpus = o.Data, o.addresses(), o.GPUs
+	if k := api.Kind(o.Kind); o.Model == "" && k != api.Raw && k != api.Template {
 		return r.noModel()
 	}
-	if err := r.Files.Writable(o.json); err != nil {
+	if err := r.Files.Writable(o.JSON); err != nil {
 		return err
 	}
-	for _, file := range []string{o.tls.CAFile, o.tls.CertFile, o.tls.KeyFile} {
+	for _, file := range []string{o.TLS.CAFile, o.TLS.CertFile, o.TLS.KeyFile} {
 		if _, err := os.Stat(file); file != "" && err != nil {
 			return err
 		}
 	}
-	if o.template != "" && !strings.Contains(o.template, "{") { // a template without a brace is a file
-		text, err := os.ReadFile(o.template)
-		if err != nil {
-			return fmt.Errorf("--template: %w", err)
-		}
-		o.template = string(text)
-	}
 	var err error
-	if r.tok, err = loadTokens(o.tokenizer, r.Getenv); err != nil {
+	if r.tok, err = loadTokens(o.Tokenizer, r.Getenv); err != nil {
 		return err
 	}
-	if o.chatTemplate {
+	if o.ChatTemplate {
 		if err := r.applyTemplate(); err != nil {
 			return err
 		}
@@ -115,7 +120,7 @@ func (r *traffic) noModel() error {
 // lister is the service to ask for the models: the API generate is one of Triton's.
 func (r *traffic) lister() (service.Service, error) {
 	p := *r.plan
-	if api.Kind(r.opts.kind) == api.Generate {
+	if api.Kind(r.opts.Kind) == api.Generate {
 		p.Target.Kind = plan.Triton
 	}
 	return kind.Open(&p)
@@ -124,21 +129,20 @@ func (r *traffic) lister() (service.Service, error) {
 // prompts opens the prompts once, so that whatever is wrong with them is known before anything is sent.
 func (r *traffic) prompts() error {
 	o := r.opts
-	d := &o.data
-	if models := strings.Split(o.model, ","); len(models) > 1 {
-		o.model, d.Models = models[0], models
+	d := &r.data
+	if models := strings.Split(o.Model, ","); len(models) > 1 {
+		d.Models = models
 	}
-	if err := o.readSystem(); err != nil {
+	if err := r.readSystem(); err != nil {
 		return err
 	}
 	d.RunID = fmt.Sprintf("%x", time.Now().UnixNano())
-	// The default of --concurrency says something else than its absence.
-	given := len(o.modes()) > 0 || o.table.Given("concurrency")
-	if o.noFix || given && !o.fixed || d.Trace.IgnoreDelays && !o.fixed {
+	given := len(o.modes()) > 0 || len(o.Concurrency) > 0
+	if o.NoFix || given && !o.Fixed || d.Trace.IgnoreDelays && !o.Fixed {
 		d.Trace.IgnoreTimes = true
 	}
 	file := d.Path != ""
-	bounded := o.requests > 0 || o.sessions > 0 || o.duration > 0 || r.load.Until != nil || pace.Length(o.stages)+pace.Length(o.sessionStages) > 0
+	bounded := r.load.Requests > 0 || r.load.Sessions > 0 || r.load.Duration > 0 || r.load.Until != nil || pace.Length(o.Stages)+pace.Length(o.SessionStages) > 0
 	if file && !bounded {
 		d.Once = true
 	}
@@ -154,19 +158,19 @@ func (r *traffic) prompts() error {
 	}
 	if r.info.Talks && !o.talks() {
 		if r.info.Format != dataset.ShareGPT {
-			return fmt.Errorf("--endpoint-type %s takes one prompt, but conversations have several turns: use chat, responses, messages or --apply-chat-template", o.kind)
+			return fmt.Errorf("--endpoint-type %s takes one prompt, but conversations have several turns: use chat, responses, messages or --apply-chat-template", o.Kind)
 		}
 		d.FirstTurn, r.info.Talks = true, false // as AIPerf and vLLM's bench take this file
 	}
-	if r.timed && o.thinkTime.Mean > 0 {
+	if r.timed && o.ThinkTime.Mean > 0 {
 		return fmt.Errorf("--think-time needs a closed loop, but %s has times to send at: add --concurrency", d.Path)
 	}
-	if o.fixed && !src.Timed() {
+	if o.Fixed && !src.Timed() {
 		return fmt.Errorf("--fixed-schedule: %s has no times", d.Path)
 	}
 	if !file && !bounded {
 		most := 1
-		for _, c := range o.concurrency {
+		for _, c := range o.conversations() {
 			most = max(most, c)
 		}
 		r.load.Requests = max(32, 4*most)
@@ -174,7 +178,7 @@ func (r *traffic) prompts() error {
 	if err := r.tryWorkloads(); err != nil {
 		return err
 	}
-	for _, c := range o.concurrency {
+	for _, c := range o.conversations() {
 		if n := r.load.Requests; n > 0 && n < c && len(o.modes()) == 0 {
 			fmt.Fprintf(r.Stderr, "redline llm: warning: %d requests cannot keep %d conversations busy: raise --request-count\n", n, c)
 			break
@@ -206,8 +210,7 @@ func (r *traffic) choose(s *step) error {
 	if !r.opts.several() {
 		return nil
 	}
-	s.apply(r.opts)
-	r.load.Sessions = r.opts.sessions
+	s.apply(r.opts, &r.data, &r.load.Sessions)
 	src, err := r.source(0)
 	if err != nil {
 		return err
@@ -217,16 +220,17 @@ func (r *traffic) choose(s *step) error {
 }
 
 // readSystem reads the system prompt where it is in a file.
-func (o *options) readSystem() error {
-	if o.systemFile == "" {
+func (r *traffic) readSystem() error {
+	file := r.opts.SystemFile
+	if file == "" {
 		return nil
 	}
-	text, err := os.ReadFile(o.systemFile)
+	text, err := os.ReadFile(file)
 	if err != nil {
 		return fmt.Errorf("--system-prompt-file: %w", err)
 	}
-	if o.data.System = strings.TrimSpace(string(text)); o.data.System == "" {
-		return fmt.Errorf("--system-prompt-file: %s is empty", o.systemFile)
+	if r.data.System = strings.TrimSpace(string(text)); r.data.System == "" {
+		return fmt.Errorf("--system-prompt-file: %s is empty", file)
 	}
 	return nil
 }
@@ -234,21 +238,21 @@ func (o *options) readSystem() error {
 // target makes the plan of the server.
 func (r *traffic) target() error {
 	o := r.opts
-	k := api.Kind(o.kind)
+	k := api.Kind(o.Kind)
 	t := plan.Target{
-		Kind: plan.OpenAI, Protocol: plan.HTTP, URL: o.urls[0], Model: o.model, Headers: o.headers, TLS: o.tls, Call: plan.Async, Timeout: o.timeout,
-		HTTPVersion: o.http, MaxResponse: o.largest,
+		Kind: plan.OpenAI, Protocol: plan.HTTP, URL: r.urls[0], Model: o.model(), Headers: slices.Clone(o.Headers), TLS: o.TLS, Call: plan.Async, Timeout: r.load.Timeout,
+		HTTPVersion: o.HTTP, MaxResponse: o.Largest,
 	}
 	t.TLS.CertType, t.TLS.KeyType, t.TLS.VerifyHostLevel = "PEM", "PEM", 2
-	t.TLS.SkipVerifyPeer, t.TLS.SkipVerifyHost = o.insecure, o.insecure
+	t.TLS.SkipVerifyPeer, t.TLS.SkipVerifyHost = o.Insecure, o.Insecure
 	if k.GRPC() {
 		t.Kind, t.Protocol, t.Streaming = plan.Triton, plan.GRPC, true
-		t.TLS.GRPC = o.grpcTLS
+		t.TLS.GRPC = o.GRPCTLS
 	}
 	if err := r.addHeaders(&t, k); err != nil {
 		return err
 	}
-	if o.embedded {
+	if o.Embedded {
 		var err error
 		if r.embedded, err = command.StartEmbedded(r.sigs.Soft, r.IO, nil); err != nil {
 			return err
@@ -257,11 +261,11 @@ func (r *traffic) target() error {
 		if !k.GRPC() && k != api.Generate {
 			t.URL = r.embedded.Address("openai")
 		}
-		o.urls = []string{t.URL}
+		r.urls = []string{t.URL}
 	}
 	t.Tracing = r.tracing
 	r.plan = &plan.Plan{
-		Program: plan.Redline, Segment: o.segment, Target: t, Load: plan.Load{ThinkTime: o.thinkTime}, Input: plan.Input{Batch: 1, SharedMemory: plan.NoSharedMemory},
+		Program: plan.Redline, Segment: o.Segment, Target: t, Load: plan.Load{ThinkTime: o.ThinkTime}, Input: plan.Input{Batch: 1, SharedMemory: plan.NoSharedMemory},
 	}
 	return nil
 }
@@ -269,10 +273,10 @@ func (r *traffic) target() error {
 // addHeaders adds the header of the API key, and others that the API needs.
 func (r *traffic) addHeaders(t *plan.Target, k api.Kind) error {
 	o := r.opts
-	key := o.apiKey
-	if o.apiKeyEnv != "" {
-		if key = r.Getenv(o.apiKeyEnv); key == "" {
-			return fmt.Errorf("--api-key-env: the variable %s is not set", o.apiKeyEnv)
+	key := o.APIKey
+	if o.APIKeyEnv != "" {
+		if key = r.Getenv(o.APIKeyEnv); key == "" {
+			return fmt.Errorf("--api-key-env: the variable %s is not set", o.APIKeyEnv)
 		}
 	}
 	if k == api.Messages {
@@ -294,28 +298,31 @@ func (r *traffic) addHeaders(t *plan.Target, k api.Kind) error {
 
 // checkLimits tells before the load starts that so many connections cannot be made.
 func (r *traffic) checkLimits() error {
-	if len(r.opts.modes()) > 0 || len(r.opts.concurrency) == 0 || r.opts.fleet.Workers != "" { // workers have connections of their own
+	if len(r.opts.modes()) > 0 || r.opts.Fleet.Workers != "" { // workers have connections of their own
 		return nil
 	}
-	return target.CheckConnections(&r.plan.Target, r.load.Segment.Share(slices.Max(r.opts.concurrency)))
+	return target.CheckConnections(&r.plan.Target, r.load.Segment.Share(slices.Max(r.opts.conversations())))
 }
 
 // connect makes the service and the endpoint, and asks the server what it must tell.
 func (r *traffic) connect() error {
 	o := r.opts
-	eo := api.Options{
-		Kind: api.Kind(o.kind), Model: o.model, Stream: o.streaming, Extra: o.extra, LegacyMaxTokens: o.legacy, NoUsage: o.noUsage, ChunkUsage: o.chunks, ExactOutput: o.exactOutput,
-		Body: o.template, ResponsePath: o.response, Encode: r.tok.ids(), ChatTemplate: r.template,
+	body, err := o.body()
+	if err != nil {
+		return err
 	}
-	eo.PromptPath, eo.CompletionsPath, _ = strings.Cut(o.usage, ",")
+	eo := api.Options{
+		Kind: api.Kind(o.Kind), Model: o.model(), Stream: o.Streaming, Extra: o.Extra, LegacyMaxTokens: o.Legacy, NoUsage: o.NoUsage, ChunkUsage: o.Chunks, ExactOutput: o.ExactOutput,
+		Body: body, ResponsePath: o.Response, Encode: r.tok.ids(), ChatTemplate: r.template,
+	}
+	eo.PromptPath, eo.CompletionsPath, _ = strings.Cut(o.Usage, ",")
 	var list []service.Service
-	var err error
 	if eo.Kind.GRPC() {
 		if list, err = r.models(); err != nil {
 			return err
 		}
 		eo.Metadata = r.model
-		eo.Stream = (r.model.Decoupled || o.streaming) && !o.noStream
+		eo.Stream = (r.model.Decoupled || o.Streaming) && !o.NoStream
 	}
 	if r.ep, err = api.New(eo); err != nil {
 		return err
@@ -325,49 +332,58 @@ func (r *traffic) connect() error {
 			return err
 		}
 	}
-	return o.wait.For(r.sigs.Soft, &ready.Model{Name: o.model, Services: list, Endpoint: r.ep})
+	return o.Wait.For(r.sigs.Soft, &ready.Model{Name: o.model(), Services: list, Endpoint: r.ep})
 }
 
-// models makes a service for each address over gRPC, and asks each for the model.
+// body is the template of requests; what has no brace is the name of its file.
+func (p *Plan) body() (string, error) {
+	if p.Template == "" || strings.Contains(p.Template, "{") {
+		return p.Template, nil
+	}
+	text, err := os.ReadFile(p.Template)
+	if err != nil {
+		return "", fmt.Errorf("--template: %w", err)
+	}
+	return string(text), nil
+}
+
+// models makes the services over gRPC, and asks each for the model.
 func (r *traffic) models() ([]service.Service, error) {
-	var list []service.Service
-	for _, u := range r.opts.urls {
-		t := r.plan.Target
-		t.URL = u
-		svc, err := rpc.New(t, r.plan.Input)
+	list, err := r.services(func(t plan.Target) (service.Service, error) { return rpc.New(t, r.plan.Input) })
+	for _, svc := range list {
+		m, err := r.opts.Wait.Describe(r.sigs.Soft, svc)
 		if err != nil {
 			return nil, err
 		}
-		r.balance(append(list, svc))
-		m, err := r.opts.wait.Describe(r.sigs.Soft, svc)
-		if err != nil {
-			return nil, err
-		}
-		if list = append(list, svc); r.model == nil {
+		if r.model == nil {
 			r.model = m
 		}
 	}
-	return list, nil
+	return list, err
 }
 
-// endpoints makes a service for each address over HTTP.
+// endpoints makes the services over HTTP.
 func (r *traffic) endpoints() ([]service.Service, error) {
-	path := strings.TrimLeft(r.opts.path, "/")
-	if r.opts.path == "" {
+	path := strings.TrimLeft(r.opts.Path, "/")
+	if r.opts.Path == "" {
 		path = r.ep.Path()
 	}
 	r.plan = r.plan.With(func(p *plan.Plan) { p.Target.Endpoint = path })
-	var list []service.Service
-	for _, u := range r.opts.urls {
+	return r.services(func(t plan.Target) (service.Service, error) { return openai.New(t) })
+}
+
+// services makes a service for each address.
+func (r *traffic) services(open func(plan.Target) (service.Service, error)) (list []service.Service, err error) {
+	for _, u := range r.urls {
 		t := r.plan.Target
 		t.URL = u
-		s, err := openai.New(t)
+		svc, err := open(t)
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, s)
+		list = append(list, svc)
+		r.balance(list)
 	}
-	r.balance(list)
 	return list, nil
 }
 
@@ -382,7 +398,7 @@ var _ load.Source = (*dataset.Source)(nil)
 
 // source opens the prompts of one measurement.
 func (r *traffic) source(n int) (load.Source, error) {
-	d := r.opts.data
+	d := r.data
 	d.Seed = r.seed(n)
 	return dataset.Open(r.sigs.Soft, d, r.tok.forPrompts())
 }
@@ -390,11 +406,11 @@ func (r *traffic) source(n int) (load.Source, error) {
 // seed is that of the prompts and of the schedule of the nth measurement of a level. Repeats have seeds of their own: with the
 // same arrivals, runs agree with each other more than with the truth.
 func (r *traffic) seed(n int) uint64 {
-	if r.opts.sameSeed {
-		return r.opts.data.Seed
+	if r.opts.SameSeed {
+		return r.opts.Data.Seed
 	}
-	return r.opts.data.Seed + uint64(n)
+	return r.opts.Data.Seed + uint64(n)
 }
 
 // streams tells whether answers come token by token.
-func (r *traffic) streams() bool { return r.opts.streaming || r.model != nil && r.model.Decoupled }
+func (r *traffic) streams() bool { return r.opts.Streaming || r.model != nil && r.model.Decoupled }

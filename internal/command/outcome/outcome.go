@@ -132,7 +132,12 @@ type Server struct {
 	Model string // the model of the run; empty if it has several
 	// Own are the pages of its own metrics, for --server-metrics without a URL. More are pages that other options name.
 	Own, More []string
+	// Whole: files are written of the pages, by what Watch gives.
+	Whole bool
 }
+
+// Watch reads the pages of --server-metrics after Connect; it is nil without them.
+func (o *Outcome) Watch() *watch.Watch { return o.server }
 
 // Connect starts to read the pages of --server-metrics, until soft ends, and to send the numbers of the run to other tools, until hard
 // ends. It is called when the server is there, before the load.
@@ -142,7 +147,7 @@ func (o *Outcome) Connect(soft, hard context.Context, s Server) error {
 		pages = append(pages, s.Own...)
 	}
 	if len(pages) > 0 {
-		w, err := watch.Start(soft, pages, s.Model)
+		w, err := watch.Start(soft, pages, watch.Config{Model: s.Model, Whole: s.Whole})
 		if err != nil && soft.Err() == nil { // after an interrupt the load ends as soon as it begins
 			return fmt.Errorf("--server-metrics: %w; give the address of the metrics, or leave out the option", err)
 		}

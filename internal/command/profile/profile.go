@@ -100,6 +100,10 @@ func NeedsNative(p *plan.Plan) string {
 // UsageFailed prints what is wrong with the arguments, or what they ask for, and returns the exit code.
 func UsageFailed(p *command.IO, program plan.Program, err error) int {
 	var usage *flags.UsageError
+	stderr := p.Stderr
+	if program == plan.Redline {
+		stderr = p.FoldedErr()
+	}
 	switch {
 	case errors.Is(err, option.ErrHelp):
 		c := flags.Command(program, "")
@@ -109,9 +113,9 @@ func UsageFailed(p *command.IO, program plan.Program, err error) int {
 		fmt.Fprintln(p.Stderr, flags.VersionLine(program, p.Version))
 		return command.ExitOK
 	case errors.As(err, &usage):
-		fmt.Fprint(p.Stderr, usage.Stderr(p.Columns()))
+		fmt.Fprint(stderr, usage.Stderr(p.Columns()))
 	default:
-		fmt.Fprintln(p.Stderr, err)
+		fmt.Fprintln(stderr, err)
 	}
 	return command.ExitError
 }

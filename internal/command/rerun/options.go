@@ -1,7 +1,6 @@
 package rerun
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -14,27 +13,32 @@ var perRun = []string{
 	"--metrics-listen", "--prometheus-remote-write", "--otlp", "--otlp-header", "--otlp-ca", "--trace-requests", "--quiet", "--progress", "--no-history",
 }
 
-// commandLine is the command line of a run that is repeated: the options of its result, then more ones. Its error names the
-// options whose values a result does not keep and more does not have.
-func commandLine(stored, more []string) ([]string, error) {
-	var args, missing []string
-	masked := map[string]int{}
+// commandLine is the command line of a run that is repeated: the options of its result, then more ones. hidden are the options whose
+// secrets the result does not keep.
+func commandLine(stored, more []string) (line, hidden []string) {
 	for _, arg := range stored {
 		name, _, _ := strings.Cut(arg, "=")
 		switch {
 		case slices.Contains(perRun, name):
 		case !strings.Contains(arg, secret.Mask):
-			args = append(args, arg)
+			line = append(line, arg)
 		default:
-			if masked[name]++; masked[name] > count(more, name) {
-				missing = append(missing, arg)
-			}
+			hidden = append(hidden, arg)
 		}
 	}
-	if missing != nil {
-		return nil, fmt.Errorf("the result keeps no secrets: give %s again", strings.Join(missing, ", "))
+	return append(line, more...), hidden
+}
+
+// complete returns an error that names the options of hidden that more does not have.
+func complete(hidden, more []string) error {
+	var given []string
+	for _, arg := range hidden {
+		name, _, _ := strings.Cut(arg, "=")
+		if !slices.Contains(given, name) {
+			given = append(given, slices.Repeat([]string{name}, count(more, name))...)
+		}
 	}
-	return append(args, more...), nil
+	return secret.Missing(hidden, given)
 }
 
 // count tells how often a command line has an option, by its long name or by its letter.

@@ -11,8 +11,8 @@ func TestCommandLine(t *testing.T) {
 	stored := []string{"--model=m", "--header=A: ***", "--header=B: ***", "--url=http://***@h:1", "--streaming", "--json=one.json", "--quiet", "--system-prompt="}
 	f := func(more, want string) {
 		t.Helper()
-		args, err := commandLine(stored, strings.Fields(more))
-		if err != nil {
+		args, hidden := commandLine(stored, strings.Fields(more))
+		if err := complete(hidden, strings.Fields(more)); err != nil {
 			args = []string{err.Error()}
 		}
 		if d := cmp.Diff(want, strings.Join(args, " ")); d != "" {

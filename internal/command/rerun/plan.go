@@ -45,25 +45,12 @@ func (c *changes) addHeader(v string) error {
 // planOf is the plan of a result with the secrets, the files and the outcome of a command line. options are those of the command
 // line without secrets.
 func planOf(written *plan.Plan, args []string, secrets *secret.Set) (p *plan.Plan, options []string, err error) {
-	c := changes{outcome: plan.DefaultOutcome()}
+	c := changes{outcome: written.Outcome.Again()}
 	table := &option.Table{Rows: c.rows(), Secrets: secrets}
 	if _, err := command.Parse(table, args, 0, 0, ""); err != nil {
 		return nil, nil, err
 	}
-	out, first := c.outcome, written.Outcome
-	out.Asserts = append(slices.Clone(first.Asserts), out.Asserts...)
-	if !table.Given("baseline") {
-		out.Baseline = first.Baseline
-	}
-	if !table.Given("max-regression") {
-		out.MaxRegression = first.MaxRegression
-	}
-	if !table.Given("server-metrics") {
-		out.ServerMetrics, out.OwnMetrics = first.ServerMetrics, first.OwnMetrics
-	}
-	if !table.Given("label") {
-		out.Label = first.Label
-	}
+	c.outcome.Renew(table, &written.Outcome)
 	c.output.VerboseCSV = written.Output.VerboseCSV
 	if c.given.URL != "" {
 		t := written.Target
@@ -72,6 +59,6 @@ func planOf(written *plan.Plan, args []string, secrets *secret.Set) (p *plan.Pla
 		}
 		c.given.URL = t.URL
 	}
-	p, err = written.With(func(p *plan.Plan) { p.Output, p.Outcome = c.output, out }).Complete(c.given)
+	p, err = written.With(func(p *plan.Plan) { p.Output, p.Outcome = c.output, c.outcome }).Complete(c.given)
 	return p, table.Arguments(), err
 }

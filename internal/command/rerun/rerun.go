@@ -1,5 +1,5 @@
-// Package rerun is `redline rerun`: it repeats the run of a result. A result of profile holds the whole plan; those of llm,
-// find, tune, simple and stress hold the options of their command line.
+// Package rerun is `redline rerun`: it repeats the run of a result. Results of profile, llm, simple and stress have the whole plan;
+// those of find and tune have the options of their command line.
 package rerun
 
 import (
@@ -42,17 +42,25 @@ func Run(p *command.IO, args []string) (int, error) {
 		}
 		return profile.Repeat(p, pl, option.CommandLine("redline rerun "+option.ShellWord(args[0]), options))
 	}
-	start := map[string]func(*command.IO, []string) (int, error){
-		"llm": llm.Run, "simple": simple.Run, "stress": stress.Run, "find": find.Run, "tune": tune.Run,
-	}[run.Command]
-	if start == nil || run.Options == nil {
-		return 0, fmt.Errorf("%s cannot be run again: it is no result of redline profile, llm, find, tune, simple or stress", args[0])
-	}
-	line, err := commandLine(run.Options, args[1:])
-	if err != nil {
+	line, hidden := commandLine(run.Options, args[1:])
+	if err := complete(hidden, args[1:]); err != nil {
 		return 0, err
 	}
-	return start(p, line)
+	switch {
+	case run.Options == nil:
+	case run.Command == "find":
+		return find.Run(p, line)
+	case run.Command == "tune":
+		return tune.Run(p, line)
+	case run.Plan == nil || run.Plan.Own == nil:
+	case run.Command == "llm":
+		return llm.Repeat(p, run.Plan.Own, args[1:], line)
+	case run.Command == "simple":
+		return simple.Repeat(p, run.Plan, args[1:], line)
+	case run.Command == "stress":
+		return stress.Repeat(p, run.Plan, args[1:], line)
+	}
+	return 0, fmt.Errorf("%s cannot be run again: it is no result of redline profile, llm, find, tune, simple or stress", args[0])
 }
 
 // keepResult refuses options that name the result file itself: the new run would write over the first.
@@ -88,7 +96,7 @@ unless given again; rules of --assert are added to those of the first run.
 A result keeps no secrets. Give those of the first run again; the error line names what is missing.
 
 The options below are for results of 'redline profile'. After other results all options of their command may
-follow, and replace those of the first run.
+follow, and replace those of the first run; headers, fields of the body and rules are added.
 `,
 		Examples: `  redline rerun last --json again.json
       repeat the last run and write the result as JSON

@@ -91,6 +91,7 @@ func (r *run) connect() error {
 		if s.Model != all.Model {
 			all.Model = ""
 		}
+		all.Whole = all.Whole || s.Whole
 		all.Own, all.More = slices.Concat(all.Own, s.Own), slices.Concat(all.More, s.More)
 	}
 	return r.outcome.Connect(r.sigs.Soft, r.sigs.Hard, all)
@@ -144,7 +145,7 @@ func (r *run) shared(m *member, s *start) class.Together {
 		levelEnds = func(lv *result.Level) { r.outcome.LevelEnds(r.sigs.Hard, lv) }
 	}
 	return class.Together{
-		Name: m.Name, Responses: responses, LevelEnds: levelEnds,
+		Name: m.Name, Responses: responses, LevelEnds: levelEnds, Watch: r.outcome.Watch(),
 		Ready: func(ctx context.Context) error { return s.wait(ctx, m) },
 		Tap: func(fromSend bool) func(lv *result.Level, window int, rec *record.Record) error {
 			records := r.outcome.Tap(fromSend)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"runtime/debug"
 	"slices"
 
@@ -37,6 +38,9 @@ func (o *options) rows() []option.Row {
 			"with the same scenario, on several machines; together they send exactly the requests of one run without this option", To: option.Parsed(&o.segment, segment.Parse)},
 		{Long: "json", Arg: "FILE", Writes: true, Help: "write the whole result as JSON: each class, and all of them together", To: option.Text(&o.json)},
 		{Also: "workers nats on-worker-loss run-name", Instead: "is for redline profile, redline llm and redline find profile; a scenario runs on one machine"},
+		{Also: "vus iterations stage rps", Short: 'u', Instead: "is an option of k6; write the load into the scenario, as in 'rate: 50' and 'duration: 30s' of a class"},
+		{Also: "duration", Short: 'd', Instead: "is written into the scenario, as 'duration: 30s' beside the rate"},
+		{Also: "model url concurrency concurrency-range request-rate request-rate-range request-count", Short: 'm', Instead: "is an option of a class; write it into the scenario, under profile or llm of the class"},
 	}), o.outcome.Rows())
 }
 
@@ -113,6 +117,10 @@ func (r *run) read(args []string, line string) ([]scenario.Fault, error) {
 // content is the text of the file; - is standard input.
 func (r *run) content() ([]byte, error) {
 	const most = 16 << 20
+	switch filepath.Ext(r.path) {
+	case ".js", ".ts", ".py", ".lua":
+		return nil, fmt.Errorf("%s is a script, and a scenario is a YAML file: docs/scenarios.md describes it, and --save-scenario FILE of profile and llm writes one", r.path)
+	}
 	f := r.Stdin
 	if r.path != "-" {
 		file, err := os.Open(r.path)
@@ -167,7 +175,7 @@ func (r *run) makeClasses() (faults []scenario.Fault, err error) {
 
 // Command describes the command.
 func Command() option.Command {
-	return option.Command{Exits: command.Exits(command.ExitOK, command.ExitUnstable, command.ExitAssertion, command.ExitInvalid, command.ExitError, command.ExitInterrupted), Common: []string{
+	return option.Command{Exits: command.Exits(command.ExitOK, command.ExitUnstable, command.ExitNoRequests, command.ExitAssertion, command.ExitInvalid, command.ExitError, command.ExitInterrupted), Common: []string{
 		"check", "dry-run", "json", "report", "dash", "server-metrics", "otlp", "assert", "baseline", "label",
 	}, Rows: (&options{outcome: plan.DefaultOutcome()}).rows(), Intro: `Usage: redline run FILE [options]
 

@@ -3,6 +3,7 @@ package runs
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -31,6 +32,9 @@ func LoadAll(p *command.IO, refs []string) ([]compare.Side, error) {
 func Load(p *command.IO, ref string) (*result.Result, string, error) {
 	store := Store(p)
 	if store == nil {
+		if _, err := os.Stat(ref); err != nil {
+			return nil, "", fmt.Errorf("%q is not a file, and no history is kept: name a result file, or set REDLINE_HISTORY to a folder", ref)
+		}
 		store = &history.Store{Dir: os.DevNull}
 	}
 	path, err := store.Find(ref)

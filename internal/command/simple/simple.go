@@ -3,6 +3,7 @@
 package simple
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -28,12 +29,31 @@ import (
 
 // Run is `redline simple`.
 func Run(p *command.IO, args []string) (int, error) {
-	sigs := p.WatchSignals(command.Preparing)
-	defer sigs.Stop()
-	o, err := simple.Parse(args, p.Secrets)
-	if err != nil {
+	o := simple.Defaults()
+	if err := o.Parse(args, p.Secrets); err != nil {
 		return command.ExitUsage, command.Usage(err)
 	}
+	return start(p, o)
+}
+
+// Repeat carries out a written plan again, changed by the options of args. line is the whole command line that this makes.
+func Repeat(p *command.IO, written *plan.Plan, args, line []string) (int, error) {
+	o, err := simple.Again(written)
+	if err != nil {
+		return command.ExitUsage, err
+	}
+	whole := simple.Defaults()
+	if err := errors.Join(o.Parse(args, p.Secrets), whole.Parse(line, p.Secrets)); err != nil {
+		return command.ExitUsage, command.Usage(err)
+	}
+	o.Arguments = whole.Arguments
+	return start(p, o)
+}
+
+// start carries out a run and returns the exit code.
+func start(p *command.IO, o *simple.Options) (code int, err error) {
+	sigs := p.WatchSignals(command.Preparing)
+	defer sigs.Stop()
 	s := &run{IO: p.ForRun(o.Draft.Outcome, plan.Redline, sigs), given: o.Arguments, sigs: sigs}
 	defer s.close()
 	if s.plan, err = o.Plan(); err != nil {
@@ -167,6 +187,8 @@ func (s *run) measure() int {
 	s.sigs.Enter(command.Writing)
 	s.Line.Clear()
 	res.Tool, res.Version, res.Options = "redline", s.Version, s.given
+	own, _ := json.Marshal(s.plan) // plain data
+	res.Plan = s.plan.With(func(p *plan.Plan) { p.Own = own })
 	s.outcome.Sign(res, workload.FingerprintData(s.requests.Len(), s.requests.Inputs, s.plan.Target.Kind, s.plan.Target.Model, s.plan.Target.Version, s.plan.Input.Batch))
 	code := command.ExitOK
 	if err != nil {
@@ -184,8 +206,8 @@ func (s *run) measure() int {
 	if ferr := report.WriteFile(s.Files, s.plan.Output.ResultJSON, res); ferr != nil {
 		code = s.failed(ferr)
 	}
-	if err == nil {
-		report.Verdict(s.Stderr, res, report.Style{})
+	if err == nil && !s.plan.Outcome.Quiet {
+		report.Verdict(s.Stderr, res, s.ErrStyle())
 	}
 	return s.outcome.Finish(res, code)
 }
@@ -222,7 +244,7 @@ func (w *watcher) RanksStable()                    {}
 func (w *watcher) LevelEnds(lv *result.Level) {
 	w.outcome.LevelEnds(w.sigs.Hard, lv)
 	if w.plan.Verbose > 0 {
-		report.Health(w.Stderr, lv, report.Style{})
+		report.Health(w.Stderr, lv, w.ErrStyle())
 	}
 }
 

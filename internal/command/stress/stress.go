@@ -35,8 +35,6 @@ func Run(p *command.IO, args []string) (int, error) {
 	if len(args) == 0 || args[0] != "sequence" && args[0] != "chaos" {
 		return command.ExitUsage, command.Usage(errors.New("name a test: 'sequence' or 'chaos', as in 'redline stress sequence MODEL'"))
 	}
-	sigs := p.WatchSignals(command.Preparing)
-	defer sigs.Stop()
 	chaos := args[0] == "chaos"
 	pl, err := stress.Parse(args[1:], time.Now(), p.Secrets)
 	if err == nil && chaos && (pl.Chaos == 0 || pl.Duration == 0) {
@@ -45,12 +43,33 @@ func Run(p *command.IO, args []string) (int, error) {
 	if err != nil {
 		return command.ExitUsage, command.Usage(err)
 	}
+	if chaos {
+		return start(p, pl, (*run).chaos), nil
+	}
+	return start(p, pl, (*run).sequences), nil
+}
+
+// Repeat carries out a written plan again, changed by the options of args. line is the whole command line that this makes.
+func Repeat(p *command.IO, written *plan.Plan, args, line []string) (int, error) {
+	pl, err := stress.Again(written, args, p.Secrets)
+	if err != nil {
+		return command.ExitUsage, command.Usage(err)
+	}
+	whole, err := stress.Parse(line[1:], time.Now(), p.Secrets) // the first word is "sequence"
+	if err != nil {
+		return command.ExitUsage, command.Usage(err)
+	}
+	pl.Arguments = whole.Arguments
+	return start(p, pl, (*run).sequences), nil
+}
+
+// start carries out a run and returns the exit code.
+func start(p *command.IO, pl *stress.Plan, do func(*run) int) int {
+	sigs := p.WatchSignals(command.Preparing)
+	defer sigs.Stop()
 	s := &run{IO: p.ForRun(pl.Outcome, plan.Redline, sigs), plan: *pl, sigs: sigs}
 	defer s.close()
-	if chaos {
-		return s.chaos(), nil
-	}
-	return s.sequences(), nil
+	return do(s)
 }
 
 // Command describes the command.
@@ -119,7 +138,9 @@ func (s *run) sequences() int {
 	fmt.Fprint(s.Stdout, "\n"+sum.Text())
 	err = errors.Join(err, s.writeJSON(sum))
 	res := sum.Result()
-	res.Version, res.Plan, res.Model, res.Environment = s.Version, s.plan.Plan, model, profile.Environment()
+	own, _ := json.Marshal(s.plan) // plain data
+	res.Version, res.Model, res.Environment = s.Version, model, profile.Environment()
+	res.Plan = s.plan.With(func(p *plan.Plan) { p.Own = own })
 	res.StartUnixNs, res.EndUnixNs = start.UnixNano(), time.Now().UnixNano()
 	res.Options = append([]string{"sequence"}, s.plan.Arguments...)
 	s.outcome.Sign(res, s.workload())

@@ -11,11 +11,12 @@ import (
 
 // Lengths is a distribution of whole numbers. The zero value is none.
 type Lengths struct {
-	Kind LengthKind
-	Mean float64
-	Std  float64
+	Kind LengthKind `json:"kind,omitzero"`
+	Mean float64    `json:"mean,omitzero"`
+	Std  float64    `json:"stddev,omitzero"`
 	// Min and Max bound each draw; 0: at least 1, and no upper bound. They are the range of Uniform.
-	Min, Max int
+	Min int `json:"min,omitzero"`
+	Max int `json:"max,omitzero"`
 }
 
 // LengthKind is the shape of a distribution.
@@ -27,6 +28,17 @@ const (
 	LogNormal
 	Uniform
 )
+
+// MarshalText implements encoding.TextMarshaler.
+func (k LengthKind) MarshalText() ([]byte, error) {
+	return []byte([...]string{"normal", "lognormal", "uniform"}[k]), nil
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (k *LengthKind) UnmarshalText(b []byte) (err error) {
+	*k, err = ParseLengthKind(string(b))
+	return err
+}
 
 // ParseLengthKind reads a shape's name: normal, lognormal, uniform or fixed.
 func ParseLengthKind(name string) (LengthKind, error) {

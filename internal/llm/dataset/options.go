@@ -18,52 +18,54 @@ type Tokenizer interface {
 // Options describe the conversations. The zero value with Input set generates prompts of that length without end.
 type Options struct {
 	// Seed determines every random choice and every generated text.
-	Seed uint64
+	Seed uint64 `json:"seed,omitzero"`
 
 	// Path is the file or folder of prompts. Empty: prompts are generated.
-	Path string
+	Path string `json:"path,omitzero"`
 	// Format is the format of the file; empty: detected from its first record.
-	Format Format
+	Format Format `json:"format,omitzero"`
 	// Key is the field of the prompt in JSONL lines and the column in CSV files that have no format of their
 	// own; empty: input, then prompt, text, question, instruction.
-	Key string
+	Key string `json:"key,omitzero"`
 	// Sampling is the order in which conversations are taken.
-	Sampling Sampling
+	Sampling Sampling `json:"sampling,omitzero"`
 	// Once: Next ends after the last conversation. Otherwise it starts again, and the identifiers get a number.
 	// Conversations with times are always taken once.
-	Once bool
+	Once bool `json:"once,omitzero"`
 	// Entries is the number of conversations: the first of a file, the draws of a pool, or the different generated ones. 0: all of
 	// the file; generated prompts never repeat.
-	Entries int
+	Entries int `json:"entries,omitzero"`
 
-	Trace Trace
+	Trace Trace `json:"trace,omitzero"`
 
 	// Input and Output are the lengths in tokens of generated prompts and of the requested responses. Output also applies to turns
 	// of a file without a length.
-	Input, Output Lengths
+	Input  Lengths `json:"input_tokens,omitzero"`
+	Output Lengths `json:"output_tokens,omitzero"`
 	// Pairs, if set, is a mixture of input and output lengths, such as "256,128:40;512,256:60", and replaces both.
-	Pairs string
+	Pairs string `json:"length_pairs,omitzero"`
 	// Turns is the number of turns of a generated conversation, Delay the pause before each except the first, in milliseconds.
 	// DelayRatio, if set, scales delays, also those of files; DelayCap, if set, limits them.
-	Turns, Delay Lengths
-	DelayRatio   *float64
-	DelayCap     time.Duration
+	Turns      Lengths       `json:"turns,omitzero"`
+	Delay      Lengths       `json:"turn_delay_ms,omitzero"`
+	DelayRatio *float64      `json:"turn_delay_ratio,omitzero"`
+	DelayCap   time.Duration `json:"turn_delay_cap_ns,omitzero"`
 	// Batch is the number of texts in a turn (embeddings); 0 means 1. A turn of a file has the texts of as many records.
-	Batch int
+	Batch int `json:"batch,omitzero"`
 
-	Prefix Prefix
+	Prefix Prefix `json:"prefix,omitzero"`
 	// Bust adds a unique text that defeats the server's prefix cache.
-	Bust Bust
+	Bust Bust `json:"cache_bust,omitzero"`
 	// System is the user's system prompt for every conversation.
-	System string
+	System string `json:"system_prompt,omitzero"`
 	// FirstTurn sends only the first turn of each conversation of a file, without a system prompt.
-	FirstTurn bool
+	FirstTurn bool `json:"first_turn,omitzero"`
 	// Models, if there are several, are used in turn or drawn at random, one per conversation.
-	Models      []string
-	DrawnModels bool
+	Models      []string `json:"models,omitzero"`
+	DrawnModels bool     `json:"random_models,omitzero"`
 
-	Media    Media
-	Rankings Rankings
+	Media    Media    `json:"media,omitzero"`
+	Rankings Rankings `json:"rankings,omitzero"`
 
 	// ChatTokens, if set, counts the input tokens of a turn with the model's chat template, given the responses to earlier turns.
 	// Lengths of generated prompts then include the template's own tokens.
@@ -71,60 +73,64 @@ type Options struct {
 
 	// RunID is part of the markers of Bust, so that two runs with one seed do not share entries of the server's cache. Empty:
 	// markers repeat with the seed.
-	RunID string
+	RunID string `json:"run_id,omitzero"`
 }
 
 // Trace are the options for recorded traffic.
 type Trace struct {
 	// Speedup divides all times; 0 means 1.
-	Speedup float64
+	Speedup float64 `json:"speedup,omitzero"`
 	// Start and End keep only the requests between them, both inclusive, by the times in the file. End 0: all.
-	Start, End time.Duration
+	Start time.Duration `json:"start_ns,omitzero"`
+	End   time.Duration `json:"end_ns,omitzero"`
 	// AutoOffset moves the first request to the start of the run. With Start set, times count from there anyway.
-	AutoOffset bool
+	AutoOffset bool `json:"auto_offset,omitzero"`
 	// IgnoreTimes drops times: the file only gives the contents.
-	IgnoreTimes bool
+	IgnoreTimes bool `json:"ignore_times,omitzero"`
 	// IgnoreDelays drops the pauses between turns.
-	IgnoreDelays bool
+	IgnoreDelays bool `json:"ignore_delays,omitzero"`
 	// Block is the number of tokens per hash id; 0 means 512, for Bailian's traces 16.
-	Block int
+	Block int `json:"block_size,omitzero"`
 	// MaxInput skips longer requests, MaxOutput limits the requested output; 0: no limit.
-	MaxInput, MaxOutput int
+	MaxInput  int `json:"max_input,omitzero"`
+	MaxOutput int `json:"max_output,omitzero"`
 }
 
 // Prefix are texts that generated conversations share, in tokens.
 type Prefix struct {
 	// SharedSystem is the length of one system prompt that is the same for all.
-	SharedSystem int
+	SharedSystem int `json:"shared_system_tokens,omitzero"`
 	// UserContext is the length of a text that opens each conversation and differs between conversations.
-	UserContext int
+	UserContext int `json:"user_context_tokens,omitzero"`
 	// Pool texts of Length tokens are made, and each first turn starts with one of them.
-	Pool, Length int
+	Pool   int `json:"pool,omitzero"`
+	Length int `json:"length,omitzero"`
 }
 
 // Media are generated parts other than text. A count of 0 means none.
 type Media struct {
-	Images        int
-	Width, Height Lengths
-	ImageFormat   string // png, jpeg or random; empty: png
-	Audios        int
-	Seconds       Lengths // of audio
-	SampleRates   []int   // Hz; one is drawn for each clip; empty means 16000
-	Channels      int     // 0 means 1
-	Depths        []int   // bits per sample: 8, 16, 24 or 32; one is drawn for each clip; empty means 16
-	Videos        int
-	VideoSeconds  float64 // 0 is 1
-	FPS           int     // 0 is 4
-	VideoWidth    int     // 0 is 640
-	VideoHeight   int     // 0 is 480
-	ImageDir      string  // folder of images, used in order instead of generated ones
+	Images       int     `json:"images,omitzero"`
+	Width        Lengths `json:"width,omitzero"`
+	Height       Lengths `json:"height,omitzero"`
+	ImageFormat  string  `json:"image_format,omitzero"` // png, jpeg or random; empty: png
+	Audios       int     `json:"audios,omitzero"`
+	Seconds      Lengths `json:"audio_seconds,omitzero"` // of audio
+	SampleRates  []int   `json:"sample_rates,omitzero"`  // Hz; one is drawn for each clip; empty means 16000
+	Channels     int     `json:"channels,omitzero"`      // 0 means 1
+	Depths       []int   `json:"depths,omitzero"`        // bits per sample: 8, 16, 24 or 32; one is drawn for each clip; empty means 16
+	Videos       int     `json:"videos,omitzero"`
+	VideoSeconds float64 `json:"video_seconds,omitzero"` // 0 is 1
+	FPS          int     `json:"fps,omitzero"`           // 0 is 4
+	VideoWidth   int     `json:"video_width,omitzero"`   // 0 is 640
+	VideoHeight  int     `json:"video_height,omitzero"`  // 0 is 480
+	ImageDir     string  `json:"image_dir,omitzero"`     // folder of images, used in order instead of generated ones
 }
 
 // Rankings make turns of a query and passages, if Passages is set.
 type Rankings struct {
-	Passages      Lengths // how many
-	PassageTokens Lengths
-	QueryTokens   Lengths
+	Passages      Lengths `json:"passages,omitzero"` // how many
+	PassageTokens Lengths `json:"passage_tokens,omitzero"`
+	QueryTokens   Lengths `json:"query_tokens,omitzero"`
 }
 
 // Format is the format of a file.
@@ -199,6 +205,15 @@ func ParseSampling(name string) (Sampling, error) {
 
 func (s Sampling) String() string { return [...]string{"sequential", "shuffle", "random"}[s] }
 
+// MarshalText implements encoding.TextMarshaler.
+func (s Sampling) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *Sampling) UnmarshalText(b []byte) (err error) {
+	*s, err = ParseSampling(string(b))
+	return err
+}
+
 // Bust is the place of the unique text.
 type Bust uint8
 
@@ -214,6 +229,15 @@ const (
 var bustNames = [...]string{"none", "system_prefix", "system_suffix", "first_turn_prefix", "first_turn_suffix"}
 
 func (b Bust) String() string { return bustNames[b] }
+
+// MarshalText implements encoding.TextMarshaler.
+func (b Bust) MarshalText() ([]byte, error) { return []byte(b.String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (b *Bust) UnmarshalText(text []byte) (err error) {
+	*b, err = ParseBust(string(text))
+	return err
+}
 
 // ParseBust reads AIPerf's names of --cache-bust.
 func ParseBust(name string) (Bust, error) {

@@ -142,6 +142,15 @@ func whole(a *Answer, api string) error {
 	return nil
 }
 
+// ended is whole for APIs whose streams signal their end. missing says what a stream that broke off lacks.
+func ended(a *Answer, api, missing string) error {
+	err := whole(a, api)
+	if err == nil && a.Streamed && !a.Ended {
+		err = formatf("the stream broke off: %s", missing)
+	}
+	return err
+}
+
 // doneMark ends streams of OpenAI's kind.
 func isDone(data []byte) bool { return string(bytes.TrimSpace(data)) == "[DONE]" }
 

@@ -54,28 +54,26 @@ func (c *messages) Event(a *Answer, payload []byte, at int64) {
 	data := c.begun(a, payload)
 	s := scan{b: data}
 	var kind []byte
-	if s.open('{') {
-		for n := 0; s.more('}', n); n++ {
-			switch string(s.key()) {
-			case "type":
-				kind = s.str()
-			case "delta", "content_block":
+	for n := 0; s.objectMore(n); n++ {
+		switch string(s.key()) {
+		case "type":
+			kind = s.str()
+		case "delta", "content_block":
+			a.block(&s)
+		case "content":
+			for n := 0; s.arrayMore(n); n++ {
 				a.block(&s)
-			case "content":
-				for n := 0; s.arrayMore(n); n++ {
-					a.block(&s)
-				}
-			case "message":
-				a.block(&s)
-			case "usage":
-				a.anthropicUsage(&s)
-			case "stop_reason":
-				a.finish(s.str())
-			case "error":
-				a.fault("the server reports an error: %s", excerpt(s.value()))
-			default:
-				s.skip()
 			}
+		case "message":
+			a.block(&s)
+		case "usage":
+			a.anthropicUsage(&s)
+		case "stop_reason":
+			a.finish(s.str())
+		case "error":
+			a.fault("the server reports an error: %s", excerpt(s.value()))
+		default:
+			s.skip()
 		}
 	}
 	if !s.end() || len(kind) == 0 {
@@ -90,10 +88,7 @@ func (c *messages) Event(a *Answer, payload []byte, at int64) {
 
 // block reads a block of content, a part of one, or the message at the start of a stream.
 func (a *Answer) block(s *scan) {
-	if !s.open('{') {
-		return
-	}
-	for n := 0; s.more('}', n); n++ {
+	for n := 0; s.objectMore(n); n++ {
 		switch string(s.key()) {
 		case "text":
 			a.text(s.str(), llm.Text)
@@ -148,12 +143,4 @@ func (a *Answer) anthropicUsage(s *scan) {
 	a.usage(&a.Usage.Completion, output, output >= 0)
 }
 
-func (c *messages) End(a *Answer) error {
-	if err := whole(a, "a message"); err != nil {
-		return err
-	}
-	if a.Streamed && !a.Ended {
-		return formatf("the stream broke off: no message_stop came")
-	}
-	return nil
-}
+func (c *messages) End(a *Answer) error { return ended(a, "a message", "no message_stop came") }

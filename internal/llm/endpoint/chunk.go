@@ -11,27 +11,25 @@ func (c *common) openAI(a *Answer, payload []byte, at int64) {
 	}
 	s := scan{b: data}
 	known := false
-	if s.open('{') {
-		for n := 0; s.more('}', n); n++ {
-			switch string(s.key()) {
-			case "choices":
-				known = true
-				for n := 0; s.arrayMore(n); n++ {
-					a.choice(&s)
-				}
-			case "usage":
-				known = true
-				a.openAIUsage(&s)
-			case "error":
-				if v := s.value(); len(v) > 0 && string(v) != "null" {
-					a.fault("the server reports an error: %s", excerpt(v))
-				}
-			case "object":
-				known = true
-				s.skip()
-			default:
-				s.skip()
+	for n := 0; s.objectMore(n); n++ {
+		switch string(s.key()) {
+		case "choices":
+			known = true
+			for n := 0; s.arrayMore(n); n++ {
+				a.choice(&s)
 			}
+		case "usage":
+			known = true
+			a.openAIUsage(&s)
+		case "error":
+			if v := s.value(); len(v) > 0 && string(v) != "null" {
+				a.fault("the server reports an error: %s", excerpt(v))
+			}
+		case "object":
+			known = true
+			s.skip()
+		default:
+			s.skip()
 		}
 	}
 	if !s.end() || !known {
@@ -42,20 +40,9 @@ func (c *common) openAI(a *Answer, payload []byte, at int64) {
 	a.chunk(at)
 }
 
-// arrayMore is more for an array that may be missing: element 0 opens it.
-func (s *scan) arrayMore(n int) bool {
-	if n == 0 && !s.open('[') {
-		return false
-	}
-	return s.more(']', n)
-}
-
 // choice reads one element of choices.
 func (a *Answer) choice(s *scan) {
-	if !s.open('{') {
-		return
-	}
-	for n := 0; s.more('}', n); n++ {
+	for n := 0; s.objectMore(n); n++ {
 		switch string(s.key()) {
 		case "delta", "message":
 			a.delta(s)
@@ -73,10 +60,7 @@ func (a *Answer) choice(s *scan) {
 
 // delta reads a message, or a part of one.
 func (a *Answer) delta(s *scan) {
-	if !s.open('{') {
-		return
-	}
-	for n := 0; s.more('}', n); n++ {
+	for n := 0; s.objectMore(n); n++ {
 		switch string(s.key()) {
 		case "content":
 			a.content(s)
@@ -103,10 +87,7 @@ func (a *Answer) content(s *scan) {
 		return
 	}
 	for n := 0; s.arrayMore(n); n++ {
-		if !s.open('{') {
-			continue
-		}
-		for n := 0; s.more('}', n); n++ {
+		for n := 0; s.objectMore(n); n++ {
 			switch string(s.key()) {
 			case "text":
 				a.text(s.str(), llm.Text)
@@ -126,10 +107,7 @@ func (a *Answer) content(s *scan) {
 // thoughts reads parts of reasoning, each with a text.
 func (a *Answer) thoughts(s *scan) {
 	for n := 0; s.arrayMore(n); n++ {
-		if !s.open('{') {
-			continue
-		}
-		for n := 0; s.more('}', n); n++ {
+		for n := 0; s.objectMore(n); n++ {
 			if string(s.key()) == "text" {
 				a.text(s.str(), llm.Thought)
 			} else {
@@ -140,10 +118,7 @@ func (a *Answer) thoughts(s *scan) {
 }
 
 func (a *Answer) toolCall(s *scan) {
-	if !s.open('{') {
-		return
-	}
-	for n := 0; s.more('}', n); n++ {
+	for n := 0; s.objectMore(n); n++ {
 		if string(s.key()) == "function" {
 			a.function(s)
 		} else {
@@ -153,10 +128,7 @@ func (a *Answer) toolCall(s *scan) {
 }
 
 func (a *Answer) function(s *scan) {
-	if !s.open('{') {
-		return
-	}
-	for n := 0; s.more('}', n); n++ {
+	for n := 0; s.objectMore(n); n++ {
 		switch string(s.key()) {
 		case "name", "arguments":
 			a.text(s.str(), llm.Tool)
@@ -198,10 +170,7 @@ func (a *Answer) openAIUsage(s *scan) {
 
 // detail reads one count out of an object.
 func (a *Answer) detail(s *scan, name string, to *int) {
-	if !s.open('{') {
-		return
-	}
-	for n := 0; s.more('}', n); n++ {
+	for n := 0; s.objectMore(n); n++ {
 		if string(s.key()) == name {
 			k, ok := s.number()
 			a.usage(to, k, ok)
@@ -213,11 +182,5 @@ func (a *Answer) detail(s *scan, name string, to *int) {
 
 // endOpenAI checks a response: a stream must have signaled its end.
 func endOpenAI(a *Answer) error {
-	if err := whole(a, "a completion"); err != nil {
-		return err
-	}
-	if a.Streamed && !a.Ended {
-		return formatf("the stream broke off: neither [DONE] nor a finish_reason came")
-	}
-	return nil
+	return ended(a, "a completion", "neither [DONE] nor a finish_reason came")
 }

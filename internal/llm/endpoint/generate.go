@@ -51,26 +51,24 @@ func (c *tgi) Event(a *Answer, payload []byte, at int64) {
 		defer func() { a.Ended = true }()
 	}
 	known := false
-	if s.open('{') {
-		for n := 0; s.more('}', n); n++ {
-			switch string(s.key()) {
-			case "token":
-				known = true
-				a.token(&s)
-			case "generated_text":
-				if q := s.str(); q != nil {
-					known, a.Ended = true, true
-					if !a.Streamed {
-						a.text(q, llm.Text)
-					}
+	for n := 0; s.objectMore(n); n++ {
+		switch string(s.key()) {
+		case "token":
+			known = true
+			a.token(&s)
+		case "generated_text":
+			if q := s.str(); q != nil {
+				known, a.Ended = true, true
+				if !a.Streamed {
+					a.text(q, llm.Text)
 				}
-			case "details":
-				a.details(&s)
-			case "error":
-				a.fault("the server reports an error: %s", excerpt(s.value()))
-			default:
-				s.skip()
 			}
+		case "details":
+			a.details(&s)
+		case "error":
+			a.fault("the server reports an error: %s", excerpt(s.value()))
+		default:
+			s.skip()
 		}
 	}
 	if s.bad || !known {
@@ -104,10 +102,7 @@ func (a *Answer) token(s *scan) {
 }
 
 func (a *Answer) details(s *scan) {
-	if !s.open('{') {
-		return
-	}
-	for n := 0; s.more('}', n); n++ {
+	for n := 0; s.objectMore(n); n++ {
 		switch string(s.key()) {
 		case "generated_tokens":
 			k, ok := s.number()
@@ -123,15 +118,7 @@ func (a *Answer) details(s *scan) {
 	}
 }
 
-func (c *tgi) End(a *Answer) error {
-	if err := whole(a, "a generate endpoint"); err != nil {
-		return err
-	}
-	if a.Streamed && !a.Ended {
-		return formatf("the stream broke off: no generated_text came")
-	}
-	return nil
-}
+func (c *tgi) End(a *Answer) error { return ended(a, "a generate endpoint", "no generated_text came") }
 
 // generate is Triton's generate extension: a text model over HTTP.
 type generate struct{ common }
@@ -167,26 +154,24 @@ func (c *generate) Event(a *Answer, payload []byte, at int64) {
 	data := c.begun(a, payload)
 	s := scan{b: data}
 	known := false
-	if s.open('{') {
-		for n := 0; s.more('}', n); n++ {
-			switch string(s.key()) {
-			case "text_output":
-				known = true
-				if s.peek() == '[' {
-					for n := 0; s.arrayMore(n); n++ {
-						a.text(s.str(), llm.Text)
-					}
-				} else {
+	for n := 0; s.objectMore(n); n++ {
+		switch string(s.key()) {
+		case "text_output":
+			known = true
+			if s.peek() == '[' {
+				for n := 0; s.arrayMore(n); n++ {
 					a.text(s.str(), llm.Text)
 				}
-			case "model_name":
-				known = true
-				s.skip()
-			case "error":
-				a.fault("the server reports an error: %s", jsonscan.Value(s.value()).AppendText(nil))
-			default:
-				s.skip()
+			} else {
+				a.text(s.str(), llm.Text)
 			}
+		case "model_name":
+			known = true
+			s.skip()
+		case "error":
+			a.fault("the server reports an error: %s", jsonscan.Value(s.value()).AppendText(nil))
+		default:
+			s.skip()
 		}
 	}
 	if !s.end() || !known {

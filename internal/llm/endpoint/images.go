@@ -33,24 +33,22 @@ func (c *images) Event(a *Answer, payload []byte, at int64) {
 	}
 	s := scan{b: data}
 	a.Ended = true
-	if s.open('{') {
-		for n := 0; s.more('}', n); n++ {
-			switch string(s.key()) {
-			case "data":
-				for n := 0; s.arrayMore(n); n++ {
-					a.image(&s)
-				}
-			case "b64_json", "url":
-				a.markImage(s.value())
-			case "type":
-				a.Ended = !strings.HasSuffix(string(s.value()), `.partial_image"`)
-			case "usage":
-				a.openAIUsage(&s)
-			case "error":
-				a.fault("the server reports an error: %s", excerpt(s.value()))
-			default:
-				s.skip()
+	for n := 0; s.objectMore(n); n++ {
+		switch string(s.key()) {
+		case "data":
+			for n := 0; s.arrayMore(n); n++ {
+				a.image(&s)
 			}
+		case "b64_json", "url":
+			a.markImage(s.value())
+		case "type":
+			a.Ended = !strings.HasSuffix(string(s.value()), `.partial_image"`)
+		case "usage":
+			a.openAIUsage(&s)
+		case "error":
+			a.fault("the server reports an error: %s", excerpt(s.value()))
+		default:
+			s.skip()
 		}
 	}
 	if !s.end() {
@@ -62,10 +60,7 @@ func (c *images) Event(a *Answer, payload []byte, at int64) {
 
 // image reads one element of data.
 func (a *Answer) image(s *scan) {
-	if !s.open('{') {
-		return
-	}
-	for n := 0; s.more('}', n); n++ {
+	for n := 0; s.objectMore(n); n++ {
 		switch string(s.key()) {
 		case "b64_json", "url":
 			a.markImage(s.value())
@@ -82,15 +77,7 @@ func (a *Answer) markImage(v []byte) {
 	}
 }
 
-func (c *images) End(a *Answer) error {
-	if err := whole(a, "an image"); err != nil {
-		return err
-	}
-	if a.Streamed && !a.Ended {
-		return formatf("the stream broke off: its last image is a partial one")
-	}
-	return nil
-}
+func (c *images) End(a *Answer) error { return ended(a, "an image", "its last image is a partial one") }
 
 // imageEdit is OpenAI's /v1/images/edits: a form with the images to change and the prompt. Responses are those of images.
 type imageEdit struct{ images }

@@ -66,20 +66,18 @@ func (c *responses) Event(a *Answer, payload []byte, at int64) {
 func (a *Answer) responseEvent(s *scan) {
 	var kind, delta, message []byte
 	at := scan{}
-	if s.open('{') {
-		for n := 0; s.more('}', n); n++ {
-			switch string(s.key()) {
-			case "type":
-				kind = s.str()
-			case "delta":
-				delta = s.str()
-			case "message":
-				message = s.str()
-			case "response":
-				at = scan{b: s.value()}
-			default:
-				s.skip()
-			}
+	for n := 0; s.objectMore(n); n++ {
+		switch string(s.key()) {
+		case "type":
+			kind = s.str()
+		case "delta":
+			delta = s.str()
+		case "message":
+			message = s.str()
+		case "response":
+			at = scan{b: s.value()}
+		default:
+			s.skip()
 		}
 	}
 	switch string(kind) {
@@ -99,10 +97,7 @@ func (a *Answer) responseEvent(s *scan) {
 
 // summary reads the usage of a streamed response, whose content was read before.
 func (a *Answer) summary(s *scan) {
-	if !s.open('{') {
-		return
-	}
-	for n := 0; s.more('}', n); n++ {
+	for n := 0; s.objectMore(n); n++ {
 		switch string(s.key()) {
 		case "usage":
 			a.openAIUsage(s)
@@ -116,10 +111,7 @@ func (a *Answer) summary(s *scan) {
 
 // response reads a whole response.
 func (a *Answer) response(s *scan) {
-	if !s.open('{') {
-		return
-	}
-	for n := 0; s.more('}', n); n++ {
+	for n := 0; s.objectMore(n); n++ {
 		switch string(s.key()) {
 		case "usage":
 			a.openAIUsage(s)
@@ -168,10 +160,7 @@ func (a *Answer) outputItem(s *scan) {
 
 // part reads the text of one part.
 func (a *Answer) part(s *scan, kind llm.ChunkKind) {
-	if !s.open('{') {
-		return
-	}
-	for n := 0; s.more('}', n); n++ {
+	for n := 0; s.objectMore(n); n++ {
 		switch string(s.key()) {
 		case "text", "refusal":
 			a.text(s.str(), kind)
@@ -181,12 +170,4 @@ func (a *Answer) part(s *scan, kind llm.ChunkKind) {
 	}
 }
 
-func (c *responses) End(a *Answer) error {
-	if err := whole(a, "a response"); err != nil {
-		return err
-	}
-	if a.Streamed && !a.Ended {
-		return formatf("the stream broke off: no response.completed came")
-	}
-	return nil
-}
+func (c *responses) End(a *Answer) error { return ended(a, "a response", "no response.completed came") }

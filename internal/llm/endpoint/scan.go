@@ -61,6 +61,10 @@ func (s *scan) more(closing byte, n int) bool {
 	return true
 }
 
+// objectMore and arrayMore are more for a value that may be something else, which they skip: member or element 0 opens it.
+func (s *scan) objectMore(n int) bool { return (n > 0 || s.open('{')) && s.more('}', n) }
+func (s *scan) arrayMore(n int) bool  { return (n > 0 || s.open('[')) && s.more(']', n) }
+
 // key reads the name of a member, without its quotes, and the colon. It does not decode escapes: no name that we need has any.
 func (s *scan) key() []byte {
 	q := s.quoted()

@@ -45,10 +45,8 @@ func (c *transcription) Event(a *Answer, payload []byte, at int64) {
 		return
 	}
 	s := scan{b: data}
-	if s.open('{') {
-		for n := 0; s.more('}', n); n++ {
-			c.member(a, &s, string(s.key()))
-		}
+	for n := 0; s.objectMore(n); n++ {
+		c.member(a, &s, string(s.key()))
 	}
 	if !s.end() {
 		a.fault("the response is not the JSON of a transcription: %s", excerpt(data))
@@ -87,11 +85,5 @@ func (c *transcription) member(a *Answer, s *scan, key string) {
 }
 
 func (c *transcription) End(a *Answer) error {
-	if err := whole(a, "a transcription"); err != nil {
-		return err
-	}
-	if a.Streamed && !a.Ended {
-		return formatf("the stream broke off: its last event is missing")
-	}
-	return nil
+	return ended(a, "a transcription", "its last event is missing")
 }

@@ -22,18 +22,16 @@ func (c *embeddings) Compose(r *Request) ([]byte, error) {
 func (c *embeddings) Event(a *Answer, payload []byte, at int64) {
 	a.begin()
 	s := scan{b: payload}
-	if s.open('{') {
-		for n := 0; s.more('}', n); n++ {
-			switch string(s.key()) {
-			case "data":
-				for n := 0; s.arrayMore(n); n++ {
-					a.vector(&s)
-				}
-			case "usage":
-				a.openAIUsage(&s)
-			default:
-				s.skip()
+	for n := 0; s.objectMore(n); n++ {
+		switch string(s.key()) {
+		case "data":
+			for n := 0; s.arrayMore(n); n++ {
+				a.vector(&s)
 			}
+		case "usage":
+			a.openAIUsage(&s)
+		default:
+			s.skip()
 		}
 	}
 	a.single(&s, payload, at, "an embedding")
@@ -41,10 +39,7 @@ func (c *embeddings) Event(a *Answer, payload []byte, at int64) {
 
 // vector reads one element of data: its embedding must not be empty.
 func (a *Answer) vector(s *scan) {
-	if !s.open('{') {
-		return
-	}
-	for n := 0; s.more('}', n); n++ {
+	for n := 0; s.objectMore(n); n++ {
 		if string(s.key()) != "embedding" {
 			s.skip()
 			continue

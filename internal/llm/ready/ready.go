@@ -18,9 +18,9 @@ import (
 
 // Wait controls how long and how a run waits for its model.
 type Wait struct {
-	Timeout time.Duration // 0 does not wait
-	Every   time.Duration // between two tries
-	Mode    string        // models, inference or both
+	Timeout time.Duration `json:"timeout_ns,omitzero"` // 0 does not wait
+	Every   time.Duration `json:"interval_ns"`         // between two tries
+	Mode    string        `json:"mode"`                // models, inference or both
 }
 
 // Model is the model to wait for.

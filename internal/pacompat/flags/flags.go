@@ -67,6 +67,9 @@ func Parse(face plan.Program, argv0 string, args []string, secrets *secret.Set) 
 	r.notes.CommandLine, r.notes.Options = r.table.Command("redline profile"), r.table.Arguments()
 	if u, ok := errors.AsType[*UsageError](err); ok {
 		u.face, u.argv0 = face, argv0
+		if face != plan.PerfAnalyzer {
+			u.Text = reworded(u.Text)
+		}
 	}
 	if err != nil {
 		return nil, r.notes, err

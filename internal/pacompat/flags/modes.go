@@ -29,6 +29,14 @@ func modeName(m plan.Mode) string {
 	return string(m)
 }
 
+// loadOption is the option of perf_analyzer's name of a load mode.
+func loadOption(name string) string {
+	return map[string]string{
+		"Concurrency": "--concurrency-range", "DeprecatedConcurrency": "the concurrency of -t, -c and -d", "RequestRate": "--request-rate-range", "CustomIntervals": "--request-intervals",
+		"PeriodicConcurrency": "--periodic-concurrency-range", "SessionConcurrency": "--session-concurrency", "FixedSchedule": "--fixed-schedule",
+	}[name]
+}
+
 // take claims the load mode for an option; only one option may.
 func (r *raw) take(m plan.Mode, hasValue bool) error {
 	if err := r.exclusive(modeName(m), hasValue); err != nil {
@@ -55,7 +63,10 @@ func (r *raw) exclusive(name string, hasValue bool) error {
 		return nil
 	}
 	const both = "Cannot use both %s and %s inference load modes."
-	if r.mode == plan.RequestRate && r.face == plan.PerfAnalyzer {
+	if r.face != plan.PerfAnalyzer {
+		return usagef("%s and %s exclude each other: leave one out", loadOption(modeName(r.mode)), loadOption(name))
+	}
+	if r.mode == plan.RequestRate {
 		if hasValue {
 			return cxx.ErrInvalid
 		}

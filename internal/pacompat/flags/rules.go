@@ -158,7 +158,7 @@ func (r *raw) verifyRequestCount() error {
 		}
 	}
 	if r.mode == plan.RequestRate {
-		if float64(n)+1 <= load.Rate.Start {
+		if float64(n)+1 <= load.Rate.Start && r.face == plan.PerfAnalyzer {
 			return usagef("--request-count can not be less than request rate")
 		}
 		if load.Rate.Start < load.Rate.End {

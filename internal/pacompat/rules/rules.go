@@ -2,6 +2,7 @@
 package rules
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -18,6 +19,19 @@ type Settled struct {
 	Async bool       // requests are sent without waiting for the response
 	// NoSteps is why the load of perf_analyzer mode has nothing to send: it finds out with its first request.
 	NoSteps error
+}
+
+// Protocol refuses gRPC for kinds that do not have it.
+func Protocol(p *plan.Plan) error {
+	t := &p.Target
+	sentence := kind.Of(t.Kind).PerfAnalyzer.NoGRPC
+	switch {
+	case t.Protocol != plan.GRPC || sentence == "":
+		return nil
+	case p.Program == plan.PerfAnalyzer:
+		return &StartError{What: "failed to create triton client backend", Err: errors.New(sentence)}
+	}
+	return fmt.Errorf("-i grpc: a server of the kind %s has no gRPC; use -i http", t.Kind)
 }
 
 // Check applies the rules that need to know the model, in perf_analyzer's order and words.

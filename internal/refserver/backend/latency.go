@@ -19,7 +19,7 @@ import (
 //	delay_distribution           constant (default), exponential, normal, lognormal or bimodal
 //	delay_stddev_ms              the spread of the last three
 //	delay_seed                   makes them repeat
-//	gapless                      true: a request that waited is executed as if the execution before it had ended on time
+//	gapless                      true: an execution begins when its requests were received or the one before was to end, however late it is run
 //	drift_share, drift_ms        the time is longer by this share at first, and by 1/e of it after so long
 type latency struct {
 	clock     *pause.Clock
@@ -64,8 +64,8 @@ func (l *latency) spend(ctx context.Context, start time.Time, jobs []*Job) {
 	if l.drift != 0 {
 		d = time.Duration(float64(d) * (1 + l.drift*math.Exp(-start.Sub(l.began).Seconds()/l.fades.Seconds())))
 	}
-	if l.gapless && waited(jobs, l.free) {
-		start = l.free // a machine that wakes late must not make the server slower than its law
+	if l.gapless {
+		start = l.begin(jobs)
 	}
 	l.free = start.Add(d)
 	_ = l.clock.Until(ctx, l.free) // at shutdown the jobs end at once
@@ -77,12 +77,14 @@ func (l *latency) length(items int) time.Duration {
 	return time.Duration(float64(d) * (1 + l.crowd))
 }
 
-// waited tells whether all jobs were there before a time.
-func waited(jobs []*Job, until time.Time) bool {
+// begin is when a server that never wakes late begins an execution: when the execution before it was to end, or when the last of its
+// requests was received.
+func (l *latency) begin(jobs []*Job) time.Time {
+	start := l.free
 	for _, j := range jobs {
-		if !j.Received.Before(until) {
-			return false
+		if j.Received.After(start) {
+			start = j.Received
 		}
 	}
-	return true
+	return start
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/internal/proto/kserve"
+	"github.com/redline-bench/redline/internal/refserver/infer"
 )
 
 // The time of an execution follows the parameters of the model.
@@ -30,4 +31,24 @@ func TestLengthOfAnExecution(t *testing.T) {
 	f(1, 10, 40*ms, "execute_delay_ms", "20", "per_item_ms", "10", "free_items", "8")
 	f(2, 1, 20*ms, "execute_delay_ms", "20", "crowd_above", "2", "crowd_share", "1")
 	f(4, 1, 60*ms, "execute_delay_ms", "20", "crowd_above", "2", "crowd_share", "1")
+}
+
+// A gapless execution begins on time, however late the machine runs it.
+func TestBeginOfAGaplessExecution(t *testing.T) {
+	const ms = time.Millisecond
+	began := time.Now()
+	f := func(free, want time.Duration, received ...time.Duration) {
+		t.Helper()
+		l := latency{free: began.Add(free)}
+		var jobs []*Job
+		for _, at := range received {
+			jobs = append(jobs, &Job{Request: &infer.Request{Received: began.Add(at)}})
+		}
+		if got := l.begin(jobs).Sub(began); got != want {
+			t.Errorf("free at %v, received at %v: begins at %v, want %v", free, received, got, want)
+		}
+	}
+	f(5*ms, 5*ms, 3*ms)       // the request waited
+	f(5*ms, 7*ms, 7*ms)       // the server was idle
+	f(5*ms, 6*ms, 2*ms, 6*ms) // a batch with a request that came while the server was idle
 }

@@ -23,12 +23,17 @@ var escapes = regexp.MustCompile("\x1b\\[[0-9;]*m")
 func Width(text string) int { return utf8.RuneCountInString(escapes.ReplaceAllString(text, "")) }
 
 // Text writes a table: the first columns, left in number, are aligned to the left, the others to the right.
-func Text(rows [][]string, left int) string {
+func Text(rows [][]string, left int) string { return text(rows, left, strings.Repeat(" ", indent)) }
+
+// Flush is Text without spaces before the rows.
+func Flush(rows [][]string, left int) string { return text(rows, left, "") }
+
+func text(rows [][]string, left int, before string) string {
 	var b strings.Builder
 	width := widths(rows)
 	for _, row := range rows {
 		var line strings.Builder
-		line.WriteString(strings.Repeat(" ", indent))
+		line.WriteString(before)
 		for i, cell := range row {
 			if i > 0 {
 				line.WriteString(strings.Repeat(" ", gap))

@@ -67,7 +67,7 @@ type Source interface {
 	Extensions(ctx context.Context) ([]string, error)
 }
 
-// The operations, as they stand in service.Error.Op. A face may turn them into its own words.
+// The operations, as they stand in service.Error.Op. A program may turn them into its own words.
 const (
 	OpMetadata  = "model metadata"
 	OpConfig    = "model config"

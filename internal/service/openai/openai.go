@@ -21,7 +21,6 @@ import (
 	"sync"
 
 	"github.com/redline-bench/redline/internal/plan"
-	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/service/httppool"
 	"github.com/redline-bench/redline/internal/tensor"
@@ -38,9 +37,6 @@ const (
 	Payload  = "payload"
 	Response = "response"
 )
-
-// OpCreate is the operation of errors from before anything was sent.
-const OpCreate = "triton client backend"
 
 // Service is one endpoint of one server.
 type Service struct {
@@ -96,12 +92,6 @@ func undot(path string) string {
 
 // Describe makes up the model; the server is not asked.
 func (s *Service) Describe(context.Context) (*service.Model, error) {
-	if s.target.Protocol == plan.GRPC {
-		return nil, &service.Error{
-			Op: OpCreate, Class: record.Protocol, Addr: s.at.Addr(),
-			Text: "perf_analyzer does not support gRPC protocol with OpenAI endpoints",
-		}
-	}
 	return &service.Model{
 		Name: s.target.Model, Version: s.target.Version,
 		Inputs:  []service.TensorSpec{{Name: Payload, Type: tensor.JSON, Shape: tensor.Shape{1}}},

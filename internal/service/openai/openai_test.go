@@ -309,12 +309,6 @@ func TestDescribe(t *testing.T) {
 		t.Errorf("%+v, %v", m, err)
 	}
 	tg := target("x:1")
-	tg.Protocol = plan.GRPC
-	_, err = newService(t, tg).Describe(t.Context())
-	if err == nil || err.Error() != "perf_analyzer does not support gRPC protocol with OpenAI endpoints" {
-		t.Error(err)
-	}
-	tg = target("x:1")
 	tg.Endpoint = "v1/chat completions"
 	if _, err := openai.New(tg); err == nil {
 		t.Error("a path with a space is accepted")

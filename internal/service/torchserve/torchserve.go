@@ -29,9 +29,6 @@ var _ service.Service = (*Service)(nil)
 // Input is the name under which the input data lists files.
 const Input = "TORCHSERVE_INPUT"
 
-// OpCreate is the operation of errors from before anything was sent.
-const OpCreate = "triton client backend"
-
 // Service is one model of one server.
 type Service struct {
 	target plan.Target
@@ -49,12 +46,6 @@ func New(t plan.Target) (*Service, error) {
 
 // Describe makes up the model: TorchServe does not tell what its models take.
 func (s *Service) Describe(context.Context) (*service.Model, error) {
-	if s.target.Protocol == plan.GRPC {
-		return nil, &service.Error{
-			Op: OpCreate, Class: record.Protocol, Addr: s.at.Addr(),
-			Text: "perf_analyzer does not support gRPC protocol with TorchServe",
-		}
-	}
 	return &service.Model{
 		Name: s.target.Model, Version: s.target.Version,
 		MaxBatch: math.MaxInt32, // TorchServe states no limit; a batch sends its first file, as in perf_analyzer

@@ -4,6 +4,8 @@
 //   - HEAVY: the test belongs to `make test-heavy`.
 //   - INCONCLUSIVE: other work disturbed a measurement that missed its tolerance (see package disturbance).
 //
+// MISSED ONCE is the note of a test that passed: its first measurement missed its tolerance, its second one did not.
+//
 // A test skips with a plain t.Skip only where it can never apply, as on another operating system.
 package outcome
 
@@ -14,11 +16,12 @@ import (
 	"github.com/redline-bench/redline/internal/cleantext"
 )
 
-// The first words of a skipped test's message. tools/testrun reads them.
+// The first words of a message. tools/testrun reads them.
 const (
 	notTestedPrefix    = "NOT TESTED: "
 	heavyPrefix        = "HEAVY: "
 	inconclusivePrefix = "INCONCLUSIVE: "
+	missedOncePrefix   = "MISSED ONCE: "
 )
 
 // NotTested ends the test because something is missing: what is not tested, why, and what to install. It skips the
@@ -50,6 +53,12 @@ func Heavy() bool { return os.Getenv("REDLINE_HEAVY") != "" }
 func Inconclusive(t testing.TB, why string) {
 	t.Helper()
 	t.Skip(inconclusivePrefix + cleantext.Cut(why, limit))
+}
+
+// MissedOnce notes that an undisturbed measurement missed its tolerance and the next one did not. The test goes on.
+func MissedOnce(t testing.TB, why string) {
+	t.Helper()
+	t.Log(missedOncePrefix + cleantext.Cut(why, limit))
 }
 
 // limit is how many characters of a reason the summary shows. It has one line a test.

@@ -98,6 +98,9 @@ func (s *Traffic) Describe() error {
 	if t := &s.Plan.Target; t.Model == "" && !kind.Of(t.Kind).NoModelName {
 		return inspect.Missing(s.Sigs.Soft, svc)
 	}
+	if err := rules.Protocol(s.Plan); err != nil {
+		return err
+	}
 	s.Model, err = svc.Describe(s.Sigs.Soft)
 	if err != nil {
 		return s.cannotStart(err)

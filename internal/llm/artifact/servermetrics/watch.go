@@ -1,54 +1,41 @@
-// Package servermetrics reads the Prometheus metrics of a server during a level and writes them in AIPerf's formats:
+// Package servermetrics writes the Prometheus metrics of a server during a level in AIPerf's formats:
 // server_metrics_export.json, .csv and .jsonl, and gpu_telemetry_export.jsonl for NVIDIA's DCGM exporter.
 //
-// Pages are added to series and dropped, so that memory does not grow with the run. A counter becomes its difference over the
+// Package watch reads the pages. They are added to series and dropped, so that memory does not grow with the run. A counter becomes its difference over the
 // measured phase, a gauge the distribution of its values, a histogram the difference of its buckets, with percentiles.
 package servermetrics
 
 import (
-	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/scrape"
 )
 
-// Config says what to read.
+// Config says which pages are written.
 type Config struct {
 	URLs []string
-	// Interval is the time between two pages; 0 is AIPerf's third of a second.
-	Interval time.Duration
 	// Raw, when set, is shown every page of the measured phase, as lines of server_metrics_export.jsonl, or with GPUs of
 	// gpu_telemetry_export.jsonl.
 	Raw  func(lines []byte) error
 	GPUs bool
 }
 
-// usual is the interval of AIPerf.
-const usual = 333 * time.Millisecond
-
-// foldEvery is how often the pages that came are folded.
-const foldEvery = 5 * usual
-
-// Watch reads the pages of a level.
+// Watch collects the pages of a level.
 type Watch struct {
-	cfg    Config
-	pages  []*endpoint
-	cancel context.CancelFunc
-	done   sync.WaitGroup
-	rawErr error
+	cfg Config
+
+	mu       sync.Mutex
+	pages    []*endpoint
+	measured bool
+	rawErr   error
 }
 
 // endpoint is one address and what it said.
 type endpoint struct {
-	url    string
-	poller *scrape.Poller
-
-	mu       sync.Mutex
+	url      string
 	families map[string]*family
 	fetches  int
 	updates  int
@@ -60,86 +47,38 @@ type endpoint struct {
 	seen     uint64 // the page before
 }
 
-// Start reads every page once, so that an address that does not answer is known before the load, and continues until Stop.
-func Start(ctx context.Context, cfg Config) (*Watch, error) {
-	if cfg.Interval <= 0 {
-		cfg.Interval = usual
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	w := &Watch{cfg: cfg, cancel: cancel}
+// New makes a Watch without pages.
+func New(cfg Config) *Watch {
+	w := &Watch{cfg: cfg}
 	for _, u := range cfg.URLs {
-		e := &endpoint{url: scrape.Complete(u), families: map[string]*family{}}
-		e.poller = scrape.New(scrape.Config{URL: e.url, Interval: cfg.Interval})
-		if err := e.poller.Start(ctx); err != nil {
-			cancel()
-			for _, other := range w.pages {
-				other.poller.Stop()
-			}
-			return nil, fmt.Errorf("read the metrics of %s: %w", u, err)
-		}
-		w.pages = append(w.pages, e)
+		w.pages = append(w.pages, &endpoint{url: scrape.Complete(u), families: map[string]*family{}})
 	}
-	w.done.Go(func() { clock.Every(ctx, foldEvery, w.take) })
-	return w, nil
+	return w
 }
 
-// Begin starts the measured phase: what came before is the state that counters are compared with.
+// Add adds a page of an address; those of other addresses are left out.
+func (w *Watch) Add(url string, p *scrape.Page) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	i := slices.IndexFunc(w.pages, func(e *endpoint) bool { return e.url == url })
+	if i < 0 || !w.pages[i].add(p, w.measured) || !w.measured || w.cfg.Raw == nil || w.rawErr != nil {
+		return
+	}
+	form := rawLine
+	if w.cfg.GPUs {
+		form = gpuLines
+	}
+	w.rawErr = w.cfg.Raw(form(url, p))
+}
+
+// Begin starts the measured phase: the pages before are the state that counters are compared with.
 func (w *Watch) Begin() {
-	if w == nil {
-		return
-	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	for _, e := range w.pages {
-		e.mu.Lock()
-		e.poll()
-		for _, p := range e.poller.Take().Pages {
-			e.add(p, false)
-		}
 		e.reset()
-		e.mu.Unlock()
 	}
-}
-
-// Stop ends reading. What was read can still be written.
-func (w *Watch) Stop() {
-	if w == nil {
-		return
-	}
-	w.cancel()
-	w.done.Wait()
-	for _, e := range w.pages {
-		e.poll()
-		e.poller.Stop()
-	}
-	w.take()
-}
-
-// poll reads the page once more, so that counters are those of the phase to the last request. A server that does not answer any more
-// adds no page.
-func (e *endpoint) poll() {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
-	e.poller.Poll(ctx)
-}
-
-// take folds the pages that came.
-func (w *Watch) take() {
-	for _, e := range w.pages {
-		e.mu.Lock()
-		w.fold(e, e.poller.Take().Pages)
-		e.mu.Unlock()
-	}
-}
-
-func (w *Watch) fold(e *endpoint, pages []*scrape.Page) {
-	for _, p := range pages {
-		if e.add(p, true) && w.cfg.Raw != nil && w.rawErr == nil {
-			form := rawLine
-			if w.cfg.GPUs {
-				form = gpuLines
-			}
-			w.rawErr = w.cfg.Raw(form(e.url, p))
-		}
-	}
+	w.measured = true
 }
 
 // reset makes what was read so far the reference of counters and nothing more.

@@ -225,6 +225,7 @@ const charts = (() => {
           const s = o.series[i - 1];
           if (s) m.style.cssText = sample(paint(i - 1), s.dash);
           if (!s || s.mute) m.closest("tr").classList.add("aside");
+          m.closest(".u-legend").classList.toggle("many", o.series.length > 4);
         })],
         draw: [(u) => { stand(u, o); if (o.over) o.over(u); }],
       },
@@ -244,11 +245,10 @@ const charts = (() => {
     });
   }
 
-  // sparse is a line with so few values, or so many gaps, that only its points are visible.
+  // sparse is a line with so few values, or so many gaps between them, that only its points are visible.
   function sparse(values) {
-    let known = 0;
-    for (const v of values) if (v !== null && v !== undefined) known++;
-    return known > 0 && (known < 4 || known < 0.6 * values.length);
+    const known = values.flatMap((v, i) => (v === null || v === undefined ? [] : [i]));
+    return known.length > 0 && (known.length < 4 || known.length < 0.6 * (known[known.length - 1] - known[0] + 1));
   }
 
   function bands(u, list) {
@@ -301,7 +301,7 @@ const charts = (() => {
       const u = new uPlot({
         mode: 2, width, height: o.height || 320, legend: { show: false },
         cursor: { drag: { x: true, y: true }, dataIdx: () => null, points: { show: false } },
-        scales: { x: { time: false, range: (u, a, b) => (a === null || a === b ? [0, xmax] : [a, b]), auto: false, min: 0, max: xmax }, y: yLog ? { distr: 3, range: logRange } : { auto: false, min: 0, max: ymax, range: (u, a, b) => (a === null || a === b ? [0, ymax] : [a, b]) } },
+        scales: { x: { time: false, range: (u, a, b) => (a === null || a === b ? [0, xmax] : [a, b]), auto: false, min: 0, max: xmax }, y: yLog ? { distr: 3, range: (u, a, b) => logRange(u, a, b * 1.35) } : { auto: false, min: 0, max: ymax, range: (u, a, b) => (a === null || a === b ? [0, ymax] : [a, b]) } },
         axes: [
           axis({ size: 30, label: o.x.label, labelSize: 16, labelGap: 0, labelFont: "12px " + css("--sans"), values: (u, vs) => vs.map(tickOf(xf)) }),
           axis({ size: 62, splits: yLog ? logSplits : undefined, filter: keep, values: (u, vs) => vs.map(tickOf(yf)) }),

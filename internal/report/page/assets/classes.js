@@ -57,7 +57,8 @@ const classing = (() => {
     const timed = run.levels.filter((l) => l.time);
     if (timed.length < 2 || timed.some((l) => l.time.step !== timed[0].time.step)) return null;
     const longest = timed.reduce((a, b) => (b.time.ended.length > a.time.ended.length ? b : a)), k = Math.max(...timed.map((l) => width(l.time))), xs = centers(longest.time, k);
-    const x = { label: "seconds" }, each = (of) => timed.map((l, i) => ({ name: l.class, ...cycle(i), values: xs.map((_, j) => of(l)[j] ?? null) }));
+    if (longest.time.ended.length < 2) return null;
+    const x = { label: "seconds", range: [0, longest.time.ended.length * longest.time.step] }, each = (of) => timed.map((l, i) => ({ name: l.class, ...cycle(i), values: xs.map((_, j) => of(l)[j] ?? null) }));
     const per = " Means of " + durTick(k * longest.time.step * 1000) + ".", asked = requested(timed, xs);
     const sent = each((l) => bins(l.time.sent.length, k, mean(l.time.sent)));
     if (asked) sent.push({ name: "requested in all", values: asked, color: 7, dash: [2, 3] });

@@ -59,20 +59,20 @@
   const metric = (l, tag) => (l.metrics || []).find((m) => m.tag === tag);
   // words are AIPerf's tags as the page calls them.
   const words = { time_to_first_token: "first token", inter_token_latency: "next tokens", request_latency: "request", output_token_throughput_per_user: "a user's tokens/s" };
-  const goodputBounds = (run) => (run.goodput || "").split(" ").filter(Boolean).map((b) => { const [name, v] = b.split(":"); return (words[name] || name.replaceAll("_", " ")) + (/throughput/.test(name) ? " ≥ " + v : " ≤ " + durTick(Number(v))); }).join(", ");
+  const goodputBounds = (run) => (run.goodput || "").split(" ").filter(Boolean).map((b) => { const [name, v] = b.split(":"); return (words[name] || name.replaceAll("_", " ")) + (/throughput/.test(name) ? " ≥ " + v : " ≤ " + durTick(Number(v))).replaceAll(" ", "\u00a0"); }).join(", ");
 
   function tiles(run) {
     const b = best(run);
     if (!b) return el("p", { class: "note" }, "No level was measured.");
     const requests = run.levels.reduce((n, l) => n + l.requests, 0), failed = run.levels.reduce((n, l) => n + l.failed, 0);
-    const tile = (name, value, note) => el("div", { class: "tile" }, el("span", {}, name), el("b", {}, value), note ? el("i", {}, note) : null);
+    const tile = (name, value, note, cls) => el("div", { class: "tile" }, el("span", {}, name), el("b", { class: cls }, value), note ? el("i", {}, note) : null);
     const p99 = enough(b.requests, 99), where = run.whole ? "of all classes" : "at " + b.name;
     const out = [
       tile("Throughput", rate(b.throughput) + " /s", where),
       tile("Median latency", dur(at(b.latency, 50) ?? b.latency.avg), where),
       p99 ? tile("p99 latency", pct(b.latency, 99, b.requests), where + (b.open ? ", from the schedule" : "")) : tile("Longest latency", dur(b.latency.max), "too few requests for a p99"),
       tile("Requests", num(requests), (run.classes ? run.classes.length + " classes" : run.levels.length + (run.levels.length === 1 ? " level" : " levels")) + (run.seconds ? ", " + lasted(run.seconds) : "")),
-      tile("Failed", failed ? num(failed) : "none", failed ? num((100 * failed) / (requests + failed), 3) + " % of all requests" : "of " + num(requests) + " requests"),
+      tile("Failed", failed ? num(failed) : "none", failed ? num((100 * failed) / (requests + failed), 3) + " % of all requests" : "of " + num(requests) + " requests", failed ? "bad" : null),
     ];
     const first = [];
     for (const [tag, name] of [["time_to_first_token", "First token"], ["inter_token_latency", "Next tokens"], ["output_token_throughput", "Tokens"]]) {
@@ -184,11 +184,13 @@
     return stack({ title: "Where the time of a request goes", note: "The server's own times, and the rest of the client's average: network and client.", rows, names: ["queue", "compute", "server overhead", "network and client"], colors: [1, 0, 3, 7] });
   }
 
+  // lasting tells whether a level has a course: one slice of time is a single point.
+  const lasting = (l) => l.time && l.time.ended.length > 1;
+
   // levels shows one level over time; buttons choose the level, or the class.
   function levels(run) {
-    const timed = [...(run.whole ? [run.whole] : []), ...run.levels].filter((l) => l.time);
+    const timed = [...(run.whole ? [run.whole] : []), ...run.levels].filter(lasting);
     const section = el("section", {});
-    if (!timed.length) return section;
     const place = el("div", { class: "grid" });
     const show = (l) => { place.replaceChildren(...overTime(l, l === run.whole ? run.levels : [l])); even(place); charts.sweep(); };
     if (timed.length > 1) {
@@ -209,7 +211,7 @@
   function overTime(l, levels) {
     const t = l.time, n = t.ended.length, xs = Array.from({ length: n }, (_, i) => (i + 0.5) * t.step);
     const lines = (o) => charts.lines({ cursor: "time", ...o }), heat = (o) => charts.heat({ cursor: "time", ...o });
-    const x = { label: "seconds", format: (v) => num(v, 4) };
+    const x = { label: "seconds", format: (v) => num(v, 4), range: [0, n * t.step] };
     const used = (l.windows || []).filter((w) => w.used).map((w) => [w.from, w.to]);
     const shade = used.length ? " The shaded part was measured." : "";
     const out = [
@@ -225,7 +227,7 @@
     if (t.tokens) out.push(lines({ title: "Tokens per second", note: "Of all responses together, by the time of their arrival.", x, y: { unit: "plain" }, xs, bands: used, series: [{ name: "tokens", values: t.tokens, fill: true, color: 4 }] }));
     else if (t.events) out.push(lines({ title: "Responses per second", note: "Of streamed responses.", x, y: { unit: "plain" }, xs, bands: used, series: [{ name: "responses", values: t.events, fill: true, color: 4 }] }));
     if (t.failed) out.push(lines({ title: "Failures per second", note: "By class, stacked.", stacked: true, x, y: { unit: "plain" }, xs, bands: used, series: Object.keys(t.failed).sort().map((c, i) => ({ name: c, values: t.failed[c], color: [2, 1, 3, 6, 5, 7][i % 6], fill: true })) }));
-    if (l.server_metrics) out.push(...serverCharts(l.server_metrics, [xs[0], xs[n - 1]], used));
+    if (l.server_metrics) out.push(...serverCharts(l.server_metrics, x.range, used));
     return out;
   }
 
@@ -285,7 +287,7 @@
     const all = run.levels.flatMap((l) => (l.failures || []).map((f) => ({ count: f.count, row: [l.name, f.class, num(f.count), { text: f.text, cls: "text" }] })));
     if (!all.length) return [];
     const frequent = new Set([...all].sort((a, b) => b.count - a.count).slice(0, mostFailures)), head = [what, "kind", "count", "first text"];
-    const part = (shown) => table(head, all.filter((f) => frequent.has(f) === shown).map((f) => f.row));
+    const part = (shown) => table(head, all.filter((f) => frequent.has(f) === shown).map((f) => f.row), "stacked");
     const out = [el("h3", { class: "after" }, "Failures"), part(true)];
     if (all.length > frequent.size) out.push(el("details", {}, el("summary", {}, num(all.length - frequent.size) + " rarer failures"), part(false)));
     return out;
@@ -311,12 +313,13 @@
     const range = (m, i) => (!i ? "" : i.high === null ? "at least " + figure(m, i.low) : figure(m, i.low) + " – " + figure(m, i.high));
     const ends = (m) => range(m, m.interval);
     const tail = (m, p) => [worded(m, p), range(m, (m.intervals || {})["p" + p])].filter(Boolean).join("\u00a0· ");
-    return list.map((l) => {
+    const tables = list.map((l) => {
       const all = l.metrics.filter((m) => !m.tag.includes("timestamp")), dist = all.filter((m) => m.dist), single = all.filter((m) => !m.dist);
       return el("details", {}, el("summary", {}, "Every metric at " + l.name),
         table(["metric", "unit", "avg", "95 % interval", "min", "p50", "p90", "p95", "p99", "max", "std"], dist.map((m) => [m.name, m.unit, figure(m, m.avg), ends(m), figure(m, m.dist.min), ...[50, 90, 95, 99].map((p) => tail(m, p)), figure(m, m.dist.max), figure(m, m.dist.std)]), "full"),
         single.length ? table(["metric", "unit", "value", "95 % interval"], single.map((m) => [m.name, m.unit, figure(m, m.avg), ends(m)])) : null);
     });
+    return tables.length > 3 ? el("details", { class: "outer" }, el("summary", {}, "Every metric of every level"), tables) : tables;
   }
 
   function composing(run) {
@@ -482,7 +485,8 @@
       }
       if (run.levels.some((l) => (l.metrics || []).length)) add("tokens" + id, who + "Tokens", "", tokens(run));
       if (run.levels.some((l) => l.workers)) add("workers" + id, who + "Workers", "", ...working.section(run, run.live ? run.newest : best(run), pct));
-      if (run.levels.some((l) => l.time)) add("time" + id, who + "Over time", "Drag across a chart to zoom in, double-click to go back.", levels(run));
+      if (run.levels.some(lasting)) add("time" + id, who + "Over time", "Drag across a chart to zoom in, double-click to go back.", levels(run));
+      else if (run.levels.some((l) => l.time) && !run.live) add("time" + id, who + "Over time", (run.levels.length > 1 ? "Every level" : "The level") + " ended within " + durTick(run.levels.find((l) => l.time).time.step * 1000) + ", which is too short for charts over time.");
       if (run.levels.length) add("levels" + id, who + (run.classes ? "Latencies" : "Levels"), "", levelTable(run));
       if (run.levels.some((l) => l.server && l.server.parts)) add("models" + id, who + "Composing models", "", composing(run));
       if (run.levels.some((l) => l.traces)) add("traces" + id, who + "Slowest requests", "Where they spent their time, by the traces of client and server.", ...waterfalls.section(run));

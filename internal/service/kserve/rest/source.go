@@ -19,30 +19,26 @@ func modelPath(model, version string) string {
 	return p
 }
 
+// read asks for a document and returns what parse makes of it.
+func read[T any](ctx context.Context, s *Service, c call, parse func(jsonscan.Value) (T, error)) (out T, err error) {
+	v, err := s.do(ctx, c)
+	if err != nil {
+		return out, err
+	}
+	if out, err = parse(v); err != nil {
+		return out, s.badReply(c.op, err.Error(), err)
+	}
+	return out, nil
+}
+
 // Metadata asks for a model's tensors.
 func (s *Service) Metadata(ctx context.Context, model, version string) (*kserve.Metadata, error) {
-	v, err := s.do(ctx, call{op: kserve.OpMetadata, path: modelPath(model, version)})
-	if err != nil {
-		return nil, err
-	}
-	m, err := kserve.ParseMetadata(v)
-	if err != nil {
-		return nil, s.badReply(kserve.OpMetadata, err.Error(), nil)
-	}
-	return m, nil
+	return read(ctx, s, call{op: kserve.OpMetadata, path: modelPath(model, version)}, kserve.ParseMetadata)
 }
 
 // Config asks for a model's configuration.
 func (s *Service) Config(ctx context.Context, model, version string) (*kserve.Config, error) {
-	v, err := s.do(ctx, call{op: kserve.OpConfig, path: modelPath(model, version) + "/config"})
-	if err != nil {
-		return nil, err
-	}
-	c, err := kserve.ParseConfig(v)
-	if err != nil {
-		return nil, s.badReply(kserve.OpConfig, err.Error(), nil)
-	}
-	return c, nil
+	return read(ctx, s, call{op: kserve.OpConfig, path: modelPath(model, version) + "/config"}, kserve.ParseConfig)
 }
 
 // Extensions asks the server what it can do.
@@ -56,15 +52,7 @@ func (s *Service) Extensions(ctx context.Context) ([]string, error) {
 
 // Identify asks the server what it is.
 func (s *Service) Identify(ctx context.Context) (service.Server, error) {
-	v, err := s.do(ctx, call{op: kserve.OpServer, path: "/v2"})
-	if err != nil {
-		return service.Server{}, err
-	}
-	id, err := kserve.ParseServer(v)
-	if err != nil {
-		return id, s.badReply(kserve.OpServer, err.Error(), err)
-	}
-	return id, nil
+	return read(ctx, s, call{op: kserve.OpServer, path: "/v2"}, kserve.ParseServer)
 }
 
 // Models reads the index of the repository or, where the server refuses that, its list of names.
@@ -96,13 +84,9 @@ func (s *Service) Stats(ctx context.Context) ([]service.ModelStats, error) {
 	if composed {
 		path = "/v2/models/stats"
 	}
-	v, err := s.do(ctx, call{op: kserve.OpStats, path: path})
+	all, err := read(ctx, s, call{op: kserve.OpStats, path: path}, kserve.ParseStats)
 	if err != nil {
 		return nil, err
-	}
-	all, err := kserve.ParseStats(v)
-	if err != nil {
-		return nil, s.badReply(kserve.OpStats, err.Error(), err)
 	}
 	if composed {
 		all = kserve.Known(s.model, all)
