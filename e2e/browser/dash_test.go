@@ -224,16 +224,24 @@ func live(t *testing.T) error {
 	return nil
 }
 
+// listen starts a dashboard without past runs.
+func listen(t *testing.T) *dash.Server {
+	t.Helper()
+	needBrowser(t)
+	s, err := dash.Listen(t.Context(), "127.0.0.1:0", runs.Past{IO: &process.IO{Getenv: func(string) string { return "" }}}, &secret.Set{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() }) // the test may have closed it
+	return s
+}
+
 // A page that waits for the next state of a run learns the end of the run at once, and asks for nothing afterwards: the
 // server can go away without an error on the console. The page of a server that was killed says that the run ended.
 func TestLivePageEnds(t *testing.T) {
 	f := func(what string, end *page.View, want string) *tab {
 		t.Helper()
-		needBrowser(t)
-		s, err := dash.Listen(t.Context(), "127.0.0.1:0", runs.Past{IO: &process.IO{Getenv: func(string) string { return "" }}}, &secret.Set{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := listen(t)
 		v := page.NewView("run", made{levels: 1, requests: 100}.result())
 		v.Live = true
 		s.Show(v)

@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/e2e/binary"
+	"github.com/redline-bench/redline/e2e/netns"
 	"github.com/redline-bench/redline/e2e/peers"
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/stats"
@@ -33,7 +34,19 @@ import (
 
 var bin string
 
-func TestMain(m *testing.M) { binary.Test(m, &bin) }
+// The tests run in a network namespace, so that they can make others (see network_test.go). What must be fetched is fetched before.
+func TestMain(m *testing.M) {
+	binary.Main(func(_, built string) (int, error) {
+		if !netns.Inside() {
+			_, _ = peers.InstallNATS(context.Background()) // open says what is missing
+		}
+		if code, done, err := netns.Enter(built); done || err != nil {
+			return code, err
+		}
+		bin = built
+		return m.Run(), nil
+	})
+}
 
 // patience limits each wait for something that happens much sooner.
 const patience = time.Minute
@@ -49,10 +62,16 @@ type process struct {
 
 func start(t *testing.T, name, program string, args ...string) *process {
 	t.Helper()
+	return startBy(t, (*exec.Cmd).Start, name, program, args...)
+}
+
+// startBy starts a program by a function, such as that of a host of a network.
+func startBy(t *testing.T, begin func(*exec.Cmd) error, name, program string, args ...string) *process {
+	t.Helper()
 	p := &process{Cmd: exec.Command(program, args...), name: name, ended: make(chan struct{})}
 	p.Stdout, p.Stderr, p.Dir = &p.stdout, &p.stderr, t.TempDir()
 	p.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := p.Start(); err != nil {
+	if err := begin(p.Cmd); err != nil {
 		t.Fatal(err)
 	}
 	go func() {
@@ -120,6 +139,7 @@ type lab struct {
 	nats    *process
 	natsRun func() *process
 	address string // of NATS
+	monitor string // address of the page with the figures of nats-server
 	server  *binary.Server
 	log     string // of the server's requests
 	workers []*process
@@ -133,13 +153,11 @@ func open(t *testing.T, workers int, serve ...string) *lab {
 	}
 	l := &lab{log: filepath.Join(t.TempDir(), "requests.jsonl")}
 	listen, store := testkit.Port(t), t.TempDir()
-	_, port, err := net.SplitHostPort(listen)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l.monitor = testkit.Port(t)
+	port := func(address string) string { return address[strings.LastIndexByte(address, ':')+1:] }
 	l.address = "nats://u:p@" + listen
 	l.natsRun = func() *process {
-		p := start(t, "nats-server", program, "-a", "127.0.0.1", "-p", port, "-js", "-sd", store, "--user", "u", "--pass", "p")
+		p := start(t, "nats-server", program, "-a", "127.0.0.1", "-p", port(listen), "-m", port(l.monitor), "-js", "-sd", store, "--user", "u", "--pass", "p")
 		p.await(t, "Server is ready")
 		return p
 	}
@@ -219,21 +237,30 @@ func TestThreeWorkersOnARealNATSServer(t *testing.T) {
 	if lv.Client.Requests != 600 || len(l.logged(t)) != 600 {
 		t.Errorf("%d requests in the result, %d in the server's log, 600 in the plan", lv.Client.Requests, len(l.logged(t)))
 	}
-	var sample stats.Sample[int64]
-	for _, v := range column(t, raw, "latency_ns") {
-		sample.Add(v)
-	}
-	for _, q := range lv.Client.Sent.Percentiles {
-		if want := sample.Quantiles(q.P)[0]; q.Ns != want {
-			t.Errorf("p%g is %d, of all raw records %d", q.P, q.Ns, want)
-		}
-	}
+	percentilesOf(t, &lv, raw)
 	if f := res.Fleet; f == nil || len(f.Members) != 3 || f.ClockErrorNs <= 0 || f.StartSkewNs < 0 {
 		t.Errorf("fleet %+v", f)
 	}
 	for _, w := range lv.Workers {
 		if w.Requests != 200 {
 			t.Errorf("worker %s sent %d of its 200 requests", w.Name, w.Requests)
+		}
+	}
+}
+
+// percentilesOf checks that the percentiles of a level are those of all raw records.
+func percentilesOf(t *testing.T, lv *result.Level, raw string) {
+	t.Helper()
+	var sample stats.Sample[int64]
+	for _, v := range column(t, raw, "latency_ns") {
+		sample.Add(v)
+	}
+	if len(lv.Client.Sent.Percentiles) == 0 {
+		t.Error("the level has no percentiles")
+	}
+	for _, q := range lv.Client.Sent.Percentiles {
+		if want := sample.Quantiles(q.P)[0]; q.Ns != want {
+			t.Errorf("p%g is %d, of all raw records %d", q.P, q.Ns, want)
 		}
 	}
 }

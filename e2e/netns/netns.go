@@ -1,6 +1,7 @@
 //go:build linux
 
-// Package netns runs tests in a network namespace that has a loopback device and no way out.
+// Package netns runs tests in a network namespace that has a loopback device and no way out, and makes networks of several namespaces, with
+// delay and loss.
 package netns
 
 import (

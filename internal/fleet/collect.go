@@ -3,6 +3,7 @@ package fleet
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -123,10 +124,13 @@ func (r *Run) take(m *part, h *Head, records []byte) error {
 		if r.clear || h.Gen < r.cleared { // of a load before
 			h.Failures, h.Failed = nil, false
 		}
+		begins := h.Gen == r.gen && h.Began != 0 && (m.head.Gen != h.Gen || m.head.Began == 0)
 		m.head, m.seen, m.mark, m.records = *h, clock.Now(), h.Mark-ahead, m.records+uint64(h.Records)
 		m.vitals = vitals.Reading{CPU: h.CPU, Busy: h.Busy, Idle: h.Idle}
 		m.gcPause, m.schedDelay, m.standstill = max(m.gcPause, h.GCPause), max(m.schedDelay, h.SchedDelay), max(m.standstill, h.Standstill)
-		r.noteSkew()
+		if begins {
+			r.noteSkew()
+		}
 	})
 	if h.Error != "" {
 		return errors.New(cleantext.Line(h.Error))
@@ -135,17 +139,17 @@ func (r *Run) take(m *part, h *Head, records []byte) error {
 	return nil
 }
 
-// noteSkew computes how far apart the workers began the last load.
+// noteSkew computes how far apart the workers began the last load, when all have begun it.
 func (r *Run) noteSkew() {
-	first, last := int64(0), int64(0)
-	for i, m := range r.parts {
-		if m.head.Gen != r.gen || m.head.Began == 0 {
-			return
-		}
+	for r.begun < len(r.parts) && r.parts[r.begun].head.Gen == r.gen && r.parts[r.begun].head.Began != 0 {
+		r.begun++
+	}
+	if r.begun < len(r.parts) {
+		return
+	}
+	first, last := int64(math.MaxInt64), int64(math.MinInt64)
+	for _, m := range r.parts {
 		began := m.head.Began - m.clock.Ahead
-		if i == 0 {
-			first, last = began, began
-		}
 		first, last = min(first, began), max(last, began)
 	}
 	r.skew = max(r.skew, last-first)

@@ -82,6 +82,7 @@ type Run struct {
 	restart   bool
 	clear     bool
 	start     int64 // of the last level or warm-up
+	begun     int   // the parts before this one have begun the last load
 	skew      int64
 	failed    chan struct{}
 	sequence  uint64 // of the last block in the stream that was read

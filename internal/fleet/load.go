@@ -129,7 +129,7 @@ func (r *Run) begin(ctx context.Context, o Order, starts func(at int64)) error {
 	r.notBefore = 0
 	q = request{Kind: kindGo, At: make([]int64, len(r.parts))}
 	r.lock(func() {
-		r.gen, r.start = gen, at
+		r.gen, r.start, r.begun = gen, at, 0
 		for _, m := range r.parts {
 			q.At[m.index] = at + m.clock.Ahead
 		}
@@ -312,6 +312,9 @@ func (r *Run) Readings() []profile.Reading {
 		out[i] = profile.Reading{
 			Name: m.Name, At: m.mark, MaxProcs: m.MaxProcs, Lost: m.lost, Dropped: m.head.Dropped, Stalled: m.head.Stalled, Vitals: m.vitals,
 			GCPause: m.gcPause, SchedDelay: m.schedDelay, Standstill: m.standstill, Connections: m.head.Connections, Busiest: m.head.Busiest,
+		}
+		if m.lost == "" {
+			out[i].InFlight = m.head.InFlight
 		}
 	}
 	return out

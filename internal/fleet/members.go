@@ -197,9 +197,12 @@ func (r *crew) lose(now int64) {
 	asked.Wait()
 	r.lock(func() {
 		for i, m := range gone {
-			m.lost, m.lostAt = reasons[i], clock.Wall(clock.Now())
+			if !r.heardSince(m, now) {
+				m.lost, m.lostAt = reasons[i], clock.Wall(clock.Now())
+			}
 		}
 	})
+	gone = slices.DeleteFunc(gone, func(m *member) bool { return m.lost == "" })
 	left := 0
 	for _, m := range r.workers {
 		if r.alive(m) {
@@ -219,6 +222,11 @@ func (r *crew) lose(now int64) {
 	for _, run := range r.runs {
 		run.judgeFailures()
 	}
+}
+
+// heardSince tells whether a worker sent a block after a time. The caller holds the lock.
+func (r *crew) heardSince(m *member, at int64) bool {
+	return slices.ContainsFunc(r.allParts(), func(p *part) bool { return p.member == m && p.seen > at })
 }
 
 // askWhy asks a worker that sent no records for a while why that is.

@@ -79,6 +79,15 @@ func (p *Part) Merge(o *Part) {
 
 // Worker computes the figures of the part, and the reasons why its worker limited the load.
 func (p *Part) Worker(name string, l Load) (result.Worker, []result.Reason) {
+	w := p.Figures(name, l)
+	lv := result.Level{Health: w.Health, Client: result.Client{Requests: p.requests, Sent: result.Latency{Percentiles: []result.Percentile{{P: 50, Ns: w.P50Ns}}}}}
+	reasons := Judge(&lv, l)
+	w.ClientLimited = lv.ClientLimited
+	return w, reasons
+}
+
+// Figures computes the figures of the part, also of one that goes on, without a judgment.
+func (p *Part) Figures(name string, l Load) result.Worker {
 	latency, lag := p.latency.Quantiles(float64(p.slowest), 50, 99), p.lag.Quantiles(float64(p.lagMax), 50, 99)
 	w := result.Worker{
 		Name: name, Requests: p.requests, Failed: p.failed, InferPerSec: perSecond(p.requests*uint64(max(1, p.setup.Batch)), l.Wall),
@@ -98,8 +107,5 @@ func (p *Part) Worker(name string, l Load) (result.Worker, []result.Reason) {
 	if n := p.requests + p.failed; n > 0 {
 		w.Health.CPUPerRequestNs = int64(l.CPU) / int64(n)
 	}
-	lv := result.Level{Health: w.Health, Client: result.Client{Requests: p.requests, Sent: result.Latency{Percentiles: []result.Percentile{{P: 50, Ns: w.P50Ns}}}}}
-	reasons := Judge(&lv, l)
-	w.ClientLimited = lv.ClientLimited
-	return w, reasons
+	return w
 }

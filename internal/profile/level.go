@@ -92,6 +92,7 @@ type levelRun struct {
 	polling  bool             // the metrics poller is at work
 	wanted   int              // how many requests this process sends; 0 if the plan gives no number
 	timeline *measure.Timeline
+	parts    []*measure.Part // of the workers of a fleet, in the windows that are over; nil unless a timeline is kept
 }
 
 // warmUp sends the requests that do not count.

@@ -44,6 +44,8 @@ type Progress struct {
 	// Live makes the level as it stands, for pages that draw it; nil where no timeline is kept. It may be called only
 	// before Progress returns.
 	Live func() *result.Level
+	// Workers makes what each worker of a fleet has done in the level; nil without a fleet. It may be called only before Progress returns.
+	Workers func() []result.Worker
 }
 
 // Warning is one remark. Text is for people; Kind lets a dialect choose its own words.

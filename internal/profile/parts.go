@@ -42,6 +42,22 @@ func (p *Parts) Add(rec *record.Record) {
 	}
 }
 
+// Look makes what each worker has done in a stretch of time that has lasted for elapsed; it is nil without a fleet.
+func (p *Parts) Look(elapsed time.Duration) func() []result.Worker {
+	if p.list == nil {
+		return nil
+	}
+	return func() []result.Worker {
+		var out []result.Worker
+		for i, now := range p.workers.Readings() {
+			w := p.list[i].Figures(now.Name, measure.Load{Wall: elapsed})
+			w.Lost, w.Health.AchievedInFlight, w.Health.CPUCores = now.Lost, float64(now.InFlight), now.CPUCores(&p.from[i])
+			out = append(out, w)
+		}
+		return out
+	}
+}
+
 // Judge adds what each worker did to a level, and replaces the readings of this process, which makes no load, by those of the workers
 // together. It returns the reasons why workers limited the level.
 func (p *Parts) Judge(lv *result.Level, l *measure.Load) (reasons []result.Reason) {

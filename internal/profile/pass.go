@@ -415,6 +415,7 @@ func (m *levelRun) keep(p *pass, n int) {
 	}
 	w.Server = m.serverWindow(p)
 	m.takeMetrics(p)
+	m.keepParts(p)
 	m.passes = append(m.passes, p)
 	m.lv.Windows = append(m.lv.Windows, w)
 	m.forgetOld()
@@ -428,7 +429,7 @@ func (m *levelRun) forgetOld() {
 	for i, p := range slices.Backward(m.passes) {
 		if answered == measure.StableWindows {
 			p.win.Forget()
-			p.metrics = scrape.Window{}
+			p.metrics, p.parts, p.readings, p.readingsTo = scrape.Window{}, nil, nil, nil
 		} else if m.lv.Windows[i].Client.Requests > 0 {
 			answered++
 		}
@@ -456,6 +457,9 @@ func (m *levelRun) progress(p *pass, n, trials int) Progress {
 	if m.timeline != nil {
 		g.Live = func() *result.Level { return m.live(g) }
 	}
+	if p.parts != nil {
+		g.Workers = func() []result.Worker { return m.liveWorkers(p, elapsed) }
+	}
 	if elapsed > 0 {
 		g.Rate = float64(g.Requests) / elapsed.Seconds() * float64(max(1, m.Plan.Input.Batch))
 	}
@@ -481,6 +485,9 @@ func (m *levelRun) live(g Progress) *result.Level {
 	for _, w := range lv.Windows { // those that are over count too
 		lv.Client.Requests += w.Client.Requests
 		lv.Client.Failed += w.Client.Failed
+	}
+	if g.Workers != nil {
+		lv.Workers = g.Workers()
 	}
 	return &lv
 }

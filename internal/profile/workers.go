@@ -25,6 +25,7 @@ type Reading struct {
 	GCPause, SchedDelay, Standstill time.Duration
 	Connections                     int
 	Busiest                         time.Duration // how long the busiest connection has worked
+	InFlight                        int
 }
 
 // newParts are the parts of a window that begins at from, one a worker; nil without a fleet.
@@ -74,6 +75,41 @@ func (r *Runner) countSends(p *pass) {
 	for _, part := range p.parts {
 		p.sent += part.Sent()
 	}
+}
+
+// keepParts adds the parts of a window that is over to those of the level, for looks at a level in progress.
+func (m *levelRun) keepParts(p *pass) {
+	if p.parts == nil || m.timeline == nil {
+		return
+	}
+	if m.parts == nil {
+		m.parts = m.newParts(p.from)
+	}
+	for i, part := range m.parts {
+		part.Merge(p.parts[i])
+	}
+}
+
+// liveWorkers is what each worker has done in the level until now: the rate is that of the window in progress, which has lasted for elapsed.
+func (m *levelRun) liveWorkers(p *pass, elapsed time.Duration) []result.Worker {
+	var out []result.Worker
+	for i, now := range m.Fleet.Readings() {
+		total := measure.NewPart(m.setup(), p.from)
+		if m.parts != nil {
+			total.Merge(m.parts[i])
+		}
+		total.Merge(p.parts[i])
+		w := total.Figures(now.Name, measure.Load{Wall: elapsed})
+		w.InferPerSec = p.parts[i].Figures(now.Name, measure.Load{Wall: elapsed}).InferPerSec
+		w.Lost, w.Health.AchievedInFlight, w.Health.CPUCores = now.Lost, float64(now.InFlight), now.CPUCores(&p.readings[i])
+		out = append(out, w)
+	}
+	return out
+}
+
+// CPUCores is how many cores the worker used since an earlier reading.
+func (r *Reading) CPUCores(from *Reading) float64 {
+	return float64(r.Vitals.Since(from.Vitals).CPU) / float64(max(1, r.At-from.At))
 }
 
 // judgeWorkers adds what each worker did, and replaces the readings of this process, which makes no load, by those of the workers

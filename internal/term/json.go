@@ -32,6 +32,8 @@ type report struct {
 	FirstMs    float64 `json:"ttft_p50_ms,omitempty"`
 	LeftSec    float64 `json:"left_s,omitempty"` // of the run, estimated
 	MedianMs   float64 `json:"p50_ms"`
+	// Workers are those of a fleet.
+	Workers []workerReport `json:"workers,omitempty"`
 }
 
 func (l *Line) tell() {
@@ -40,6 +42,7 @@ func (l *Line) tell() {
 		Event: "progress", Level: s.Level, Number: s.Number, Levels: s.Levels, Window: s.Pass, Windows: s.Passes, ElapsedSec: s.Elapsed.Seconds(), WindowSec: s.Window.Seconds(),
 		Requests: s.Requests, Wanted: s.Wanted, Failed: s.Failed, Rate: s.Rate, MedianMs: float64(s.Median) / float64(time.Millisecond),
 		Tokens: s.Tokens, FirstMs: float64(s.FirstToken) / float64(time.Millisecond), LeftSec: s.Left.Seconds(),
+		Workers: workerReports(s.seen),
 	})
 	if err != nil {
 		return // the rate is not a finite number yet

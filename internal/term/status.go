@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/unit"
 )
 
@@ -33,6 +34,9 @@ type Status struct {
 	FirstToken time.Duration
 	// Left is about how long the run still takes; 0 if that is not known.
 	Left time.Duration
+	// Workers makes what each worker of a fleet has done; nil without a fleet. It is called only before Show returns.
+	Workers func() []result.Worker
+	seen    []result.Worker // what Workers made a moment ago
 }
 
 // The ranks of the parts of a line: on a narrow terminal the highest are omitted first.
@@ -65,7 +69,7 @@ func (s *Status) parts() []part {
 	if s.Failed > 0 {
 		list = append(list, part{strconv.FormatUint(s.Failed, 10) + " failed", always})
 	}
-	return list
+	return append(list, s.workers()...)
 }
 
 // place tells where the run is: level, window, requests, time left.

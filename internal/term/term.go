@@ -18,6 +18,7 @@ import (
 	xterm "golang.org/x/term"
 
 	"github.com/redline-bench/redline/internal/report/columns"
+	"github.com/redline-bench/redline/internal/result"
 )
 
 // interval is the shortest time between two drawings; a user does not see more.
@@ -44,6 +45,9 @@ type Line struct {
 	inside bool     // other output stopped within a line
 	held   bool     // nothing is drawn
 	last   time.Time
+	// What the workers of a fleet had done at the last look, and when that was.
+	workers []result.Worker
+	looked  time.Time
 }
 
 // Open makes the line of a terminal, which is drawn through out. It is nil if f is not a terminal.
@@ -81,8 +85,9 @@ func (l *Line) Show(s Status) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.status, l.active = s, true
 	t := l.now()
+	l.look(&s, t)
+	l.status, l.active = s, true
 	switch {
 	case l.json && t.Sub(l.last) >= beat:
 		l.last = t

@@ -77,12 +77,13 @@ func (s *Status) main() (rate float64, median time.Duration) {
 	return rate, median
 }
 
-// rows is the whole view in at most width columns and height rows: the status, a heading, the levels. The oldest levels are
-// left out first.
+// rows is the whole view in at most width columns and height rows: the status, a heading, the levels, the workers of a fleet. The oldest levels
+// are left out first.
 func (v *view) rows(s *Status, width, height int) []string {
 	list := []string{v.style(bold, s.fit(width))}
 	levels := v.levels
-	room := height - 2
+	workers := workerRoom(s, height)
+	room := height - 2 - workers
 	if room < 1 || len(levels) == 0 {
 		return list
 	}
@@ -99,6 +100,14 @@ func (v *view) rows(s *Status, width, height int) []string {
 	for _, row := range levels {
 		list = append(list, t.row(row, width))
 	}
+	if workers == 0 {
+		return list
+	}
+	heading, rows := t.workerRows(s.seen, workers)
+	list = append(list, v.style(dim, cut(heading, width)))
+	for _, row := range rows {
+		list = append(list, cut(row, width))
+	}
 	return list
 }
 
@@ -114,7 +123,7 @@ type table struct {
 const numberWidth, curveLeast, curveMost = 11, 6, 40
 
 func (v *view) layout(s *Status, width int) *table {
-	t := &table{name: 5, rate: s.unit(), latency: "p50", signs: []rune("_.:-=+*#")}
+	t := &table{name: max(5, workerName(s.seen)), rate: s.unit(), latency: "p50", signs: []rune("_.:-=+*#")}
 	if v.look.Unicode {
 		t.signs = []rune("▁▂▃▄▅▆▇█")
 	}

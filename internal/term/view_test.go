@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/term"
 )
 
@@ -147,5 +148,78 @@ func TestViewHeld(t *testing.T) {
 	v.level(1, 2, 1000, false)
 	if got := v.String(); !strings.HasPrefix(got, "[1]+ Stopped\nlevel 1 of 2") || strings.Count(got, "\n") != 3 {
 		t.Errorf("after release:\n%s", got)
+	}
+}
+
+// fleetOf is the workers of a fleet, of which the last may be lost.
+func fleetOf(n int, lost bool) func() []result.Worker {
+	return func() []result.Worker {
+		var list []result.Worker
+		for i := range n {
+			list = append(list, result.Worker{Name: fmt.Sprint("worker-", i+1), Requests: 100, InferPerSec: 250, P50Ns: 2e6})
+		}
+		if lost {
+			list[n-1].Lost = "it sent nothing for 4.4s"
+		}
+		return list
+	}
+}
+
+// A view shows each worker of a fleet below the levels, the lost ones first; many workers leave room for the levels.
+func TestViewShowsWorkers(t *testing.T) {
+	v := newView(80, 24, term.Look{})
+	s := term.Status{Level: "request rate 500", Number: 1, Rate: 500, Median: 2 * time.Millisecond, Requests: 1000, Workers: fleetOf(2, false)}
+	v.Show(s)
+	same(t, "two workers", strings.Join(trimmed(v.String()), "\n"), strings.Trim(`
+request rate 500 | 500 infer/sec | p50 2000 usec | 2 workers
+  level              infer/sec                           p50
+> request rate 500         500  #                  2000 usec  #
+  worker
+  worker-1                 250                     2000 usec
+  worker-2                 250                     2000 usec`, "\n"))
+	v = newView(80, 10, term.Look{})
+	s.Workers = fleetOf(20, true)
+	v.Show(s)
+	same(t, "many workers", strings.Join(trimmed(v.String()), "\n"), strings.Trim(`
+request rate 500 | 500 infer/sec | p50 2000 usec | 1 of 20 workers lost
+  level              infer/sec                           p50
+> request rate 500         500  #                  2000 usec  #
+  worker
+! worker-20               lost
+  worker-1                 250                     2000 usec
+  18 more workers`, "\n"))
+}
+
+// trimmed are the lines of a screen without the blanks at their ends.
+func trimmed(screen string) (lines []string) {
+	for line := range strings.Lines(screen) {
+		lines = append(lines, strings.TrimRight(line, " \n"))
+	}
+	return lines
+}
+
+// The workers are asked at most once a second, however often the line is drawn.
+func TestWorkersAreAskedOnceASecond(t *testing.T) {
+	v := newView(100, 24, term.Look{})
+	asked := 0
+	for range 3000 {
+		s := status()
+		s.Workers = func() []result.Worker { asked++; return fleetOf(3, false)() }
+		v.Show(s)
+		v.clock.t = v.clock.t.Add(time.Millisecond)
+	}
+	if asked != 3 {
+		t.Errorf("the workers were asked %d times in three seconds", asked)
+	}
+}
+
+func TestWorkersAsJSON(t *testing.T) {
+	var out strings.Builder
+	l := term.NewJSON(&out, time.Now)
+	s := status()
+	s.Workers = fleetOf(2, true)
+	l.Show(s)
+	if want := `"workers":[{"name":"worker-1","requests":100,"failed":0,"rate":250,"p50_ms":2},{"name":"worker-2","requests":100,"failed":0,"rate":250,"p50_ms":2,"lost":"it sent nothing for 4.4s"}]`; !strings.Contains(out.String(), want) {
+		t.Errorf("%s has no %s", out.String(), want)
 	}
 }

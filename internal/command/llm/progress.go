@@ -22,7 +22,7 @@ func (r *run) progress(p *load.Progress, head *result.Level, before int) {
 	s := term.Status{
 		Level: measure.LevelName(p.Level), Number: before/r.opts.Runs + 1, Levels: levels, Elapsed: p.Elapsed, Window: r.load.Duration,
 		Requests: p.Requests, Wanted: p.Wanted, Rate: p.Rate, Unit: "requests/s", Median: p.Median, Failed: p.Failed,
-		Tokens: p.Tokens, FirstToken: p.FirstToken,
+		Tokens: p.Tokens, FirstToken: p.FirstToken, Workers: p.Workers,
 	}
 	if r.opts.Runs > 1 {
 		s.Level += fmt.Sprintf(", repeat %d of %d", before%r.opts.Runs+1, r.opts.Runs)

@@ -81,7 +81,7 @@ func (w *watcher) RanksStable() {
 func (w *watcher) Progress(p profile.Progress) {
 	w.Line.Show(term.Status{
 		Level: measure.LevelName(p.Level), Number: p.Number, Levels: p.Levels, Left: p.Left, Pass: p.Pass, Passes: p.Passes, Elapsed: p.Elapsed, Window: p.Window,
-		Requests: p.Requests, Wanted: p.Wanted, Rate: p.Rate, Median: p.Median, Failed: p.Failed,
+		Requests: p.Requests, Wanted: p.Wanted, Rate: p.Rate, Median: p.Median, Failed: p.Failed, Workers: p.Workers,
 	})
 	if w.outcome != nil {
 		w.outcome.InFlight(p.Level, p.InFlight)

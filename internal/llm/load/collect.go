@@ -353,7 +353,7 @@ func (r *run) progress(p *phase, now int64) {
 		Level: &lv, Warmup: p.warm, Elapsed: time.Duration(now - p.start), Requests: n, Wanted: uint64(p.limit),
 		Failed: r.measured.Failed(), InFlight: r.eng.InFlight(), Rate: r.rate, Median: r.win.Median(),
 		Tokens: tokens, FirstToken: time.Duration(r.measured.RecentMedian(metric.TTFT) * float64(time.Millisecond)),
-		Live: r.live,
+		Live: r.live, Workers: r.parts.Look(time.Duration(now - p.start)),
 	})
 }
 
@@ -383,7 +383,11 @@ func (r *run) live() *result.Level {
 	lv.Client = result.Client{Requests: r.measured.Requests(), Failed: r.measured.Failed(), InferPerSec: r.rate, Latency: r.timeline.Latency()}
 	lv.Health.AchievedInFlight = float64(r.eng.InFlight())
 	lv.Health.AskedInFlight, lv.Health.AskedRate = r.now.Load().asked()
-	lv.Timeline = r.timeline.Result(clock.Now())
+	now := clock.Now()
+	lv.Timeline = r.timeline.Result(now)
+	if workers := r.parts.Look(time.Duration(now - r.now.Load().start)); workers != nil {
+		lv.Workers = workers()
+	}
 	return &lv
 }
 

@@ -158,6 +158,8 @@ type Progress struct {
 	FirstToken time.Duration
 	// Live makes the level as it stands, for pages that draw it. It may be called only until Progress returns.
 	Live func() *result.Level
+	// Workers makes what each worker of a fleet has done in the phase; nil without a fleet. It may be called only until Progress returns.
+	Workers func() []result.Worker
 }
 
 // Outcome is a level as it was measured.

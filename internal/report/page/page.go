@@ -42,6 +42,9 @@ var waterfallScript string
 //go:embed assets/classes.js
 var classScript string
 
+//go:embed assets/workers.js
+var workerScript string
+
 //go:embed assets/page.js
 var pageScript string
 
@@ -102,7 +105,7 @@ func Write(w io.Writer, d Data, secrets *secret.Set) error {
 	if err != nil {
 		return err
 	}
-	script := strings.Join([]string{plotScript, chartScript, listScript, findScript, tuneScript, waterfallScript, classScript, pageScript}, "\n")
+	script := strings.Join([]string{plotScript, chartScript, listScript, findScript, tuneScript, waterfallScript, classScript, workerScript, pageScript}, "\n")
 	policy := "default-src 'none'; img-src data:; style-src 'unsafe-inline'; connect-src 'self'; base-uri 'none'; form-action 'none'; script-src '" + hash(script) + "'"
 	parts := []string{
 		`<!doctype html>

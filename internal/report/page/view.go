@@ -40,7 +40,8 @@ type View struct {
 	Interrupted bool               `json:"interrupted,omitempty"`
 	Environment result.Environment `json:"environment"`
 	Workload    string             `json:"workload,omitempty"`
-	Lost        []string           `json:"lost,omitempty"` // what other tools did not get
+	Lost        []string           `json:"lost,omitempty"`  // what other tools did not get
+	Fleet       string             `json:"fleet,omitempty"` // how exactly the workers of a fleet worked together, in a sentence
 	Levels      []LevelView        `json:"levels"`
 	Find        *result.Find       `json:"find,omitempty"`
 	Tune        *result.Tune       `json:"tune,omitempty"`
@@ -93,6 +94,7 @@ type LevelView struct {
 	Failures []result.Failure `json:"failures,omitempty"`
 	Health   result.Health    `json:"health"`
 	Metrics  []result.Metric  `json:"metrics,omitempty"`
+	Workers  []WorkerView     `json:"workers,omitempty"` // of a fleet
 	// ServerMetrics are the server's own metrics, on the time axis of Time.
 	ServerMetrics *ServerView `json:"server_metrics,omitempty"`
 	// Traces are the slowest requests with the spans of client and server.
@@ -187,6 +189,7 @@ func NewView(name string, res *result.Result) *View {
 		v.Model, v.Target = p.Target.Model, p.Target.URL
 		v.Plan, _ = json.Marshal(p) // a plan is plain data
 	}
+	v.Fleet = fleetText(res.Fleet)
 	v.Find, v.Tune = cleanFind(res.Find), cleanTune(res.Tune)
 	for i := range res.Telemetry {
 		if lost := res.Telemetry[i].Lost(); lost != "" {
@@ -244,6 +247,7 @@ func levelView(lv *result.Level) LevelView {
 		Requests: c.Requests, Failed: c.Failed, Unfinished: c.Unfinished, OldestMs: ms(c.OldestNs), Throughput: round(c.InferPerSec), Latency: summary(&c.Latency),
 		Exact: c.Latency.Exact, CallMs: ms(int64(c.CallNs)), SendMs: ms(int64(c.SendNs)), ReceiveMs: ms(int64(c.RecvNs)),
 		OverheadPct: round(c.OverheadPercent), Failures: cleanFailures(lv.Failures), Health: lv.Health, Metrics: lv.Metrics,
+		Workers: workerViews(lv.Workers),
 	}
 	if lv.Concurrency > 0 {
 		out.Load = float64(lv.Concurrency)

@@ -484,6 +484,7 @@
         lead(run, who, id);
       }
       if (run.levels.some((l) => (l.metrics || []).length)) add("tokens" + id, who + "Tokens", "", tokens(run));
+      if (run.levels.some((l) => l.workers)) add("workers" + id, who + "Workers", "", ...working.section(run, run.live ? run.newest : best(run), pct));
       if (run.levels.some(lasting)) add("time" + id, who + "Over time", "Drag across a chart to zoom in, double-click to go back.", levels(run));
       else if (run.levels.some((l) => l.time) && !run.live) add("time" + id, who + "Over time", (run.levels.length > 1 ? "Every level" : "The level") + " ended within " + durTick(run.levels.find((l) => l.time).time.step * 1000) + ", which is too short for charts over time.");
       if (run.levels.length) add("levels" + id, who + (run.classes ? "Latencies" : "Levels"), "", levelTable(run));
