@@ -49,7 +49,7 @@ func TestMain(m *testing.M) {
 }
 
 // patience limits each wait for something that happens much sooner.
-const patience = time.Minute
+const patience = testkit.Limit
 
 // process is a program that the test started.
 type process struct {
@@ -128,7 +128,7 @@ func (p *process) wait(t *testing.T) int {
 	t.Helper()
 	select {
 	case <-p.ended:
-	case <-time.After(2 * patience):
+	case <-time.After(patience):
 		t.Fatalf("%s does not end:\n%s%s", p.name, p.stdout.String(), p.stderr.String())
 	}
 	return p.ProcessState.ExitCode()
@@ -440,7 +440,7 @@ func TestAKilledCoordinator(t *testing.T) {
 		count, _ := strconv.Atoi(n[1])
 		sent += count
 	}
-	if last := slices.Max(l.logged(t)); time.Duration(last-killed) > patience { // internal/fleet has the exact time, simulated
+	if last := slices.Max(l.logged(t)); time.Duration(last-killed) > time.Minute { // internal/fleet has the exact time, simulated
 		t.Errorf("the server was loaded for %s after the death of the coordinator", time.Duration(last-killed))
 	}
 	if err := l.attach(t, "again").run(99, "there is no run again"); err != nil {

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"math"
 	"net/netip"
@@ -15,6 +16,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/redline-bench/redline/e2e/netns"
 	"github.com/redline-bench/redline/e2e/peers"
@@ -56,8 +59,11 @@ func openDistant(t *testing.T, near netns.Link, workers ...netns.Link) *distantL
 	t.Cleanup(n.Close)
 	add := func(link netns.Link) *netns.Host {
 		h, err := n.Add(link)
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENODEV) {
+			t.Skip("this kernel has no TUN devices: ", err)
+		}
 		if err != nil {
-			outcome.NotTested(t, "fleets over a network with delay and loss", err, "a kernel with network namespaces and TUN devices")
+			outcome.NotTested(t, "fleets over a network with delay and loss", err, "a user who may make network namespaces and TUN devices")
 		}
 		return h
 	}
@@ -141,7 +147,8 @@ func farApart(t *testing.T) error {
 	lv := &res.Levels[0]
 	log := l.logged(t)
 	if lv.Client.Requests != requests || len(log) != requests {
-		t.Fatalf("%d requests in the result, %d in the server's log, %d in the plan", lv.Client.Requests, len(log), requests)
+		// A starved machine loses a worker, which is in the report.
+		return fmt.Errorf("%d requests in the result, %d in the server's log, %d in the plan", lv.Client.Requests, len(log), requests)
 	}
 	percentilesOf(t, lv, raw)
 	slices.Sort(log)
