@@ -149,7 +149,8 @@ func conversations() []string {
 			`"add_generation_prompt":false`, `"add_generation_prompt":true`, `"add_generation_prompt":true,"enable_thinking":false`,
 			`"add_generation_prompt":true,` + strings.ReplaceAll(strings.ReplaceAll(tools, "\n", ""), "\t", ""),
 		} {
-			list = append(list, `{"messages":[`+m+`],`+more+`}`)
+			// Some templates write the date of today, which is another one when the texts that transformers made are read again.
+			list = append(list, `{"messages":[`+m+`],"date_string":"26 Jul 2024",`+more+`}`)
 		}
 	}
 	return list
@@ -177,7 +178,11 @@ func TestSameTemplates(t *testing.T) {
 				want := answers[i]
 				got, err := tok.Render([]byte(c), false)
 				if (err != nil) != (want == nil) || want != nil && got != *want {
-					t.Errorf("%s:\n%q, %v\ntransformers says\n%v", c, got, err, want)
+					said := "nothing"
+					if want != nil {
+						said = *want
+					}
+					t.Errorf("%s:\n%q, %v\ntransformers says\n%q", c, got, err, said)
 				}
 				if want != nil {
 					rendered++

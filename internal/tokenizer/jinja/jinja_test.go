@@ -3,6 +3,7 @@ package jinja
 import (
 	"strings"
 	"testing"
+	"time"
 )
 
 // The expected texts are those of Jinja2 with trim_blocks, lstrip_blocks and the helpers of transformers.
@@ -110,4 +111,21 @@ func FuzzRender(f *testing.F) {
 		m.Set("content", "hi")
 		_, _ = tpl.Render(map[string]any{"messages": &List{Items: []any{m}}}) // only a panic is a failure
 	})
+}
+
+// strftime_now writes the time as Python's strftime does; templates of Llama write the date of today with it.
+func TestTimesAreWrittenAsPythonDoes(t *testing.T) {
+	at := time.Date(2026, 3, 7, 15, 4, 5, 0, time.UTC)
+	if got, want := strftime("%d %b %Y, %A %B %H:%M:%S %I %p %j %y %%", at), "07 Mar 2026, Saturday March 15:04:05 03 PM 066 26 %"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	tpl, err := Parse("{{ strftime_now('%d %b %Y') }}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := strftime("%d %b %Y", time.Now())
+	got, err := tpl.Render(nil)
+	if after := strftime("%d %b %Y", time.Now()); err != nil || got != before && got != after {
+		t.Errorf("%q, %v, want the date of today, %q", got, err, after)
+	}
 }
