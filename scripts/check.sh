@@ -1,5 +1,7 @@
 #!/usr/bin/env bash
-# The static checks of `make test`: format, go.mod, vet, lint, known vulnerabilities, generated files. Every step runs, even if an earlier one failed.
+# The static checks of `make test`. Every step runs, even if an earlier one failed.
+#   check.sh code   format, go.mod, vet, known vulnerabilities, generated files
+#   check.sh lint   the rules of golangci-lint; its build takes some minutes, once
 set -uo pipefail
 cd "$(dirname "$0")/.."
 failed=0
@@ -16,7 +18,7 @@ gofmt_clean() {
 
 fmt_clean() {
   local diff
-  diff=$("$lint" fmt --diff ./... 2>&1)
+  diff=$("$linter" fmt --diff ./... 2>&1)
   [ -z "$diff" ] || { printf '%s\nnot formatted, run make fmt\n' "$diff"; return 1; }
 }
 
@@ -44,21 +46,28 @@ tidy() { # tidy FOLDER
   echo "NOT CHECKED: whether go.mod in $1 is tidy: $(tail -1 <<<"$out")"
 }
 
-step "format (gofmt)" gofmt_clean
-step "go.mod is tidy" tidy .
-step "go.mod of the tools is tidy" tidy tools
-step "vet" go vet ./...
-step "vet of the tools" go -C tools vet ./...
-if lint=$(scripts/lint.sh); then
-  step "format (gofumpt, gci)" fmt_clean
-  step "lint" "$lint" run ./...
-  step "lint with the tag native" native "$lint" run --build-tags native,grpcnotrace
-else
-  # The linter includes this check.
-  step "vet with the tag native" native go vet -tags native,grpcnotrace
-  [ "${CI:-}" != true ] || failed=1
-fi
-step "no more than 10 nolint" few_nolint
-step "known vulnerabilities (govulncheck)" scripts/vuln.sh
-step "generated files are current" scripts/generated.sh
+check_code() {
+  step "format (gofmt)" gofmt_clean
+  step "go.mod is tidy" tidy .
+  step "go.mod of the tools is tidy" tidy tools
+  step "vet" go vet ./...
+  step "vet of the tools" go -C tools vet ./...
+  step "no more than 10 nolint" few_nolint
+  step "known vulnerabilities (govulncheck)" scripts/vuln.sh
+  step "generated files are current" scripts/generated.sh
+}
+
+check_lint() {
+  if linter=$(scripts/linter.sh); then
+    step "format (gofumpt, gci)" fmt_clean
+    step "lint" "$linter" run ./...
+    step "lint with the tag native" native "$linter" run --build-tags native,grpcnotrace
+  else
+    # The linter includes this check.
+    step "vet with the tag native" native go vet -tags native,grpcnotrace
+    [ "${CI:-}" != true ] || failed=1
+  fi
+}
+
+"check_$1"
 exit $failed
