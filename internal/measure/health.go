@@ -53,8 +53,8 @@ func (l *Load) Paced(n float64, start, lastDue, lastSent int64) {
 	l.SendRate = n / time.Duration(lastSent-start).Seconds()
 }
 
-// maxConnectionBusy: a connection that works for a larger share of the time limits the throughput.
-const maxConnectionBusy = 0.85
+// minConnectionGain: more connections are worth a line if they can do at least this many times as much.
+const minConnectionGain = 1.5
 
 // Health computes the client health over the merged windows of a level.
 //
@@ -83,13 +83,22 @@ func (w *Window) Health(l Load) result.Health {
 	}
 	h.CPUCores = float64(l.CPU) / float64(l.Wall)
 	h.Connections, h.ConnectionBusy = l.Connections, min(1, float64(l.ConnectionBusy)/float64(l.Wall))
-	if more := min(l.MaxProcs, int(math.Round(h.AchievedInFlight))); h.ConnectionBusy >= maxConnectionBusy && more > l.Connections {
-		h.MoreConnections = more
-	}
+	h.MoreConnections = moreConnections(h, l)
 	if n := w.requests + w.failed; n > 0 {
 		h.CPUPerRequestNs = int64(l.CPU) / int64(n)
 	}
 	return h
+}
+
+// moreConnections returns how many connections would spread the work of the busiest one over the processors that are free; 0 if
+// the throughput would hardly grow.
+func moreConnections(h result.Health, l Load) int {
+	free := int(float64(l.MaxProcs) * (1 - l.Busy))
+	h.MoreConnections = min(l.MaxProcs, l.Connections+free, int(math.Round(h.AchievedInFlight)))
+	if l.Connections == 0 || h.ConnectionGain() < minConnectionGain {
+		return 0
+	}
+	return h.MoreConnections
 }
 
 // Think splits the time, summed over the slots of a closed loop, in which no request was in flight: idle is the time after

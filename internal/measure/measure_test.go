@@ -280,6 +280,10 @@ func TestVerdict(t *testing.T) {
 	if r := measure.Judge(&short, measure.Load{Rate: 1000, Due: 15000, Serial: true}); len(r) != 1 || !strings.Contains(r[0].Try, "--num-of-sequences") {
 		t.Errorf("sequences that wait: %+v", r)
 	}
+	waits := with(result.Health{AskedInFlight: 64, AchievedInFlight: 45, Connections: 1, MoreConnections: 8})
+	if r := measure.Judge(&waits, measure.Load{Concurrency: 64}); len(r) != 1 || !strings.Contains(r[0].Try, "--connections 8") {
+		t.Errorf("requests that wait for their connection: %+v", r)
+	}
 	if v := measure.Conclude(measure.Run{Error: "server gone"}); v.State != result.Failed {
 		t.Errorf("failed run: %+v", v)
 	}

@@ -60,7 +60,11 @@ func Judge(lv *result.Level, l Load) (out []result.Reason) {
 		out[len(out)-1].Late = true
 	}
 	if h.AchievedInFlight < minInFlight*h.AskedInFlight {
-		add("lower the concurrency, or give the client more CPU",
+		try := "lower the concurrency, or give the client more CPU"
+		if h.MoreConnections > 0 {
+			try = fmt.Sprintf("use --connections %d, or lower the concurrency", h.MoreConnections)
+		}
+		add(try,
 			"kept %s requests in flight where %s were asked for", unit.Digits(h.AchievedInFlight, 3), unit.Digits(h.AskedInFlight, 4))
 	}
 	out = append(out, Stalled(l.Stalled, l.Wall, l.Options.Records)...)

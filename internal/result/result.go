@@ -324,7 +324,7 @@ type Health struct {
 	ReadLag *ReadLag `json:"read_lag,omitempty"`
 	// Connections is the number of connections that carry many requests at once, and ConnectionBusy the share of the time in which
 	// the busiest of them worked. MoreConnections is set if a connection limits the throughput: that many would spread its work
-	// over the processors.
+	// over the processors that are free.
 	Connections     int     `json:"connections,omitempty"`
 	ConnectionBusy  float64 `json:"connection_busy,omitempty"`
 	MoreConnections int     `json:"more_connections,omitempty"`
@@ -341,6 +341,12 @@ type Health struct {
 	ErrorLater bool `json:"-"`
 	// Times is the source of a language model's response times: "arrival" (recorded by the kernel) or "read".
 	Times string `json:"times,omitempty"`
+}
+
+// ConnectionGain is how many times as much MoreConnections can do at most. The work of the busiest connection is spread; the rest
+// of the time, in which it waits for the server, stays as it is.
+func (h *Health) ConnectionGain() float64 {
+	return 1 / (1 - h.ConnectionBusy + h.ConnectionBusy*float64(h.Connections)/float64(h.MoreConnections))
 }
 
 // MeasurementError is the client's time minus the time in the log of a reference server, which delayed its responses so that
