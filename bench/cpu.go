@@ -10,7 +10,7 @@ type work struct {
 	inFlight int
 	peer     string
 	bar      float64 // our CPU per request may be this many times the peer's
-	requests int
+	requests int     // 0: three windows of a second
 	tls      bool
 	cores    coreSets // zero: one core for the client, one for the server
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -75,10 +76,10 @@ func starts(ctx context.Context, target string, tools []named) (map[string][]tim
 	return times, nil
 }
 
-// median sorts the times.
-func median(times []time.Duration) time.Duration {
-	slices.Sort(times)
-	return times[len(times)/2]
+// median sorts the values.
+func median[T cmp.Ordered](values []T) T {
+	slices.Sort(values)
+	return values[len(values)/2]
 }
 
 // firstRequest runs a tool against a relay to the server, until its first request has passed.

@@ -100,7 +100,12 @@ func (e *env) tools() []tool {
 func profileArgs(w work, s *binary.Server) []string {
 	args := []string{
 		"-m", model, "--shape", input + ":" + strconv.Itoa(w.elements), "--async",
-		"--concurrency-range", strconv.Itoa(w.inFlight), "--request-count", strconv.Itoa(w.requests),
+		"--concurrency-range", strconv.Itoa(w.inFlight),
+	}
+	if w.requests > 0 {
+		args = append(args, "--request-count", strconv.Itoa(w.requests))
+	} else {
+		args = append(args, "--measurement-interval", "1000", "--stability-percentage", "100")
 	}
 	switch {
 	case w.protocol == "stream":

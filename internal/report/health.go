@@ -172,7 +172,7 @@ func client(p *page, l *result.Level) {
 	p.linef("    CPU: %.2f cores, %s usec per request; the machine was %.0f %% busy",
 		h.CPUCores, unit.Digits(float64(h.CPUPerRequestNs)/1000, 3), h.MachineShare*100)
 	if h.MoreConnections > 0 {
-		p.linef("    %s %d, the busiest worked for %.0f %% of the time and limits the throughput; --connections %d can do up to %.2g times as much",
+		p.linef("    %s %d, the busiest worked for %.0f %% of the time and limits the throughput; --connections %d can do about %.2g times as much",
 			p.paint(yellow, "Connections:"), h.Connections, h.ConnectionBusy*100, h.MoreConnections, h.ConnectionGain())
 	}
 	standstill := ""

@@ -86,7 +86,7 @@ func TestHealth(t *testing.T) {
 
 	l = closedLevel()
 	l.Health.Connections, l.Health.ConnectionBusy, l.Health.MoreConnections = 2, 0.971, 8
-	f("a connection at its limit", l, strings.Replace(closed, "    Longest", "    Connections: 2, the busiest worked for 97 % of the time and limits the throughput; --connections 8 can do up to 3.7 times as much\n    Longest", 1))
+	f("a connection at its limit", l, strings.Replace(closed, "    Longest", "    Connections: 2, the busiest worked for 97 % of the time and limits the throughput; --connections 8 can do about 3.7 times as much\n    Longest", 1))
 
 	l = closedLevel()
 	l.Health.Times = "read"

@@ -343,7 +343,7 @@ type Health struct {
 	Times string `json:"times,omitempty"`
 }
 
-// ConnectionGain is how many times as much MoreConnections can do at most. The work of the busiest connection is spread; the rest
+// ConnectionGain is how many times as much MoreConnections can do, about. The work of the busiest connection is spread; the rest
 // of the time, in which it waits for the server, stays as it is.
 func (h *Health) ConnectionGain() float64 {
 	return 1 / (1 - h.ConnectionBusy + h.ConnectionBusy*float64(h.Connections)/float64(h.MoreConnections))
