@@ -3,6 +3,7 @@ package artifact
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -38,12 +39,8 @@ func appendAnswer(b []byte, a llm.Answer) []byte {
 
 // isEvent reports whether b is a server-sent event, not a body.
 func isEvent(b []byte) bool {
-	for _, p := range [...]string{"data:", "event:", "id:", "retry:", ":"} {
-		if bytes.HasPrefix(b, []byte(p)) {
-			return true
-		}
-	}
-	return false
+	name, _, found := bytes.Cut(b, []byte{':'})
+	return found && slices.Contains([]string{"data", "event", "id", "retry", ""}, string(name))
 }
 
 // profileFile is profile_export.json in perf_analyzer's form, which GenAI-Perf reads.

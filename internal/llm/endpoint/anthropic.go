@@ -1,6 +1,7 @@
 package endpoint
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/redline-bench/redline/internal/llm"
@@ -24,11 +25,7 @@ func (c *messages) Compose(r *Request) ([]byte, error) {
 	if r.Conversation.System != "" {
 		w.text("system", r.Conversation.System)
 	}
-	limit := r.MaxTokens
-	if limit == 0 {
-		limit = anthropicTokens
-	}
-	w.number("max_tokens", limit)
+	w.number("max_tokens", cmp.Or(r.MaxTokens, anthropicTokens))
 	w.flag("stream", c.Stream)
 	w.raw("tools", r.turn().Tools)
 	return w.end(), nil

@@ -1,6 +1,7 @@
 package endpoint
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 
@@ -116,9 +117,4 @@ func (c *common) prompts(r *Request) ([]string, error) {
 	return []string{text}, err
 }
 
-func role(t *llm.Turn) string {
-	if t.Role == "" {
-		return "user"
-	}
-	return t.Role
-}
+func role(t *llm.Turn) string { return cmp.Or(t.Role, "user") }

@@ -11,6 +11,7 @@
 package endpoint
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -318,10 +319,7 @@ func fields(m map[string]json.RawMessage) []field {
 
 // model returns the model of a turn.
 func (c *common) model(r *Request) string {
-	if m := r.turn().Model; m != "" {
-		return m
-	}
-	return c.Model
+	return cmp.Or(r.turn().Model, c.Model)
 }
 
 // Read reads a complete response from the events and data that the engine kept. The error says why the response is not valid.

@@ -1,6 +1,7 @@
 package endpoint
 
 import (
+	"cmp"
 	"net/url"
 	"strings"
 
@@ -127,10 +128,7 @@ func (c *generate) Compose(r *Request) ([]byte, error) {
 	}
 	w := c.body(r)
 	w.text("text_input", strings.Join(texts, " "))
-	limit := r.MaxTokens
-	if limit == 0 {
-		limit = defaultTokens // models of TensorRT-LLM require one
-	}
+	limit := cmp.Or(r.MaxTokens, defaultTokens) // models of TensorRT-LLM require one
 	w.number("max_tokens", limit)
 	if c.ExactOutput {
 		w.number("min_length", limit)

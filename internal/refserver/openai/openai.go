@@ -9,6 +9,7 @@
 package openai
 
 import (
+	"cmp"
 	"crypto/subtle"
 	"encoding/json"
 	"errors"
@@ -120,10 +121,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, f func(*exchange
 		}
 		writeError(w, r, e)
 	}
-	id := r.Header.Get("X-Request-Id")
-	if id == "" {
-		id = x.id
-	}
+	id := cmp.Or(r.Header.Get("X-Request-Id"), x.id)
 	replied := time.Now()
 	x.out.Told(func(times []int64, tokens []int) {
 		h.cfg.Log.Add(reqlog.Entry{Model: r.URL.Path, ID: id, Parent: r.Header.Get("Traceparent"), Received: x.received, Replied: replied, Events: times, Tokens: tokens})
