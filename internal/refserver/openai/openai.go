@@ -92,6 +92,7 @@ type exchange struct {
 	prompt    int // tokens of the prompt
 	reasoning int // how many of the first tokens are reasoning
 	id        string
+	err       error // of the first event that could not be sent
 }
 
 func (h *Handler) serve(w http.ResponseWriter, r *http.Request, f func(*exchange) error) {
@@ -164,13 +165,18 @@ func (x *exchange) decode(to any) error {
 	return nil
 }
 
-// event sends one event of the stream, with a name if the API has event names.
+// event sends one event of the stream, with a name if the API has event names. After an error no more events are sent, and every
+// call returns that error.
 func (x *exchange) event(name string, v any, tokens int) error {
-	body, err := json.Marshal(v)
-	if err != nil {
-		return err
+	if x.err != nil {
+		return x.err
 	}
-	return x.out.Event(name, body, tokens)
+	body, err := json.Marshal(v)
+	if err == nil {
+		err = x.out.Event(name, body, tokens)
+	}
+	x.err = err
+	return err
 }
 
 func describe(name string) map[string]any {
