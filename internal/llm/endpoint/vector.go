@@ -78,6 +78,8 @@ func (c *chatVectors) Compose(r *Request) ([]byte, error) {
 // ranking is rerank in three dialects: Cohere's, that of Hugging Face's text-embeddings-inference, and NIM's.
 type ranking struct{ common }
 
+func newRanking(c common) (api, error) { return &ranking{c}, nil }
+
 func (c *ranking) Path() string {
 	if c.Kind == CohereRank {
 		return "v2/rerank"
