@@ -2,6 +2,7 @@ package compare
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/redline-bench/redline/internal/result"
 )
@@ -34,12 +35,7 @@ func (rep *Report) capacities(a, b []Side, q quantiles) bool {
 
 // searches reports whether all runs of a side are searches.
 func searches(sides []Side) bool {
-	for _, s := range sides {
-		if s.Run.Find == nil {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(sides, func(s Side) bool { return s.Run.Find == nil })
 }
 
 // tiersOf are the names of a search's tiers; the only one has no name.

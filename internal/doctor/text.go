@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/redline-bench/redline/internal/option"
 )
 
 // width is the largest number of columns of a line.
@@ -38,18 +40,5 @@ func Text(w io.Writer, list []Check) {
 
 // fold breaks a text into lines between words; lines after the first begin at the column.
 func fold(text string, column int) string {
-	var b strings.Builder
-	used := column
-	for i, word := range strings.Fields(text) {
-		if i > 0 && used+1+len(word) > width {
-			b.WriteString("\n" + strings.Repeat(" ", column))
-			used = column
-		} else if i > 0 {
-			b.WriteByte(' ')
-			used++
-		}
-		b.WriteString(word)
-		used += len(word)
-	}
-	return b.String()
+	return strings.Join(option.Fold(text, width-column), "\n"+strings.Repeat(" ", column))
 }

@@ -55,10 +55,7 @@ type turns struct {
 
 func newTurns(e *Engine, load *Paced) *turns {
 	t := &turns{e: e, load: load, n: -1, sources: make([]Source, load.Sources), worker: make([]int, load.Sources)}
-	workers := min(load.Workers, load.Sources)
-	if workers == 0 {
-		workers = load.Sources
-	}
+	workers := cmp.Or(min(load.Workers, load.Sources), load.Sources)
 	t.first, t.stopped = make([]int, workers+1), make([]atomic.Bool, workers)
 	t.working.Store(int64(workers))
 	for i := range t.sources {

@@ -26,6 +26,7 @@
 package find
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -192,9 +193,7 @@ func CheckObjective(r *gate.Rule) error {
 
 func (s *Search) setDefaults() error {
 	c := &s.conf
-	if c.Highest == 0 {
-		c.Highest = math.Inf(1)
-	}
+	c.Highest = cmp.Or(c.Highest, math.Inf(1))
 	if c.Whole {
 		c.Lowest, c.Highest, c.Start = max(1, math.Ceil(c.Lowest)), math.Floor(c.Highest), math.Round(c.Start)
 	}

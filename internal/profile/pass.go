@@ -158,12 +158,10 @@ func (m *levelRun) pass(ctx context.Context, p *pass, n, trials int) error {
 
 // blame says why the server's statistics could not be read: where the load fails too, with the load's own failures.
 func (m *levelRun) blame(ctx context.Context, err error) error {
-	wait := time.NewTimer(failureGrace)
-	defer wait.Stop()
 	select {
 	case <-m.eng.Failed():
 		return m.afterFailure(ctx)
-	case <-wait.C:
+	case <-time.After(failureGrace):
 	case <-ctx.Done():
 	}
 	return err

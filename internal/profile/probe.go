@@ -183,10 +183,8 @@ func (m *probe) look(ctx context.Context, next measure.Look, watch measure.Watch
 
 // await waits until a time; false means that failures ended the load before.
 func (m *probe) await(ctx context.Context, until int64) bool {
-	timer := time.NewTimer(time.Duration(until - clock.Now()))
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(time.Duration(until - clock.Now())):
 	case <-ctx.Done():
 	case <-m.eng.Failed():
 		_ = m.afterFailure(ctx)

@@ -78,12 +78,10 @@ func (m *levelRun) readServerInTime(ctx context.Context, p *pass) {
 	}
 	p.serverAtEnd = make(chan serverReading, 1)
 	go func() {
-		timer := time.NewTimer(time.Duration(p.until - clock.Now()))
-		defer timer.Stop()
 		select {
 		case <-ctx.Done():
 			return
-		case <-timer.C:
+		case <-time.After(time.Duration(p.until - clock.Now())):
 		}
 		s, err := m.stats(ctx)
 		p.serverAtEnd <- serverReading{s, err}
@@ -96,15 +94,7 @@ const statsGrace = 2 * time.Second
 // graceAfter makes a context that ends some time after its parent does.
 func graceAfter(parent context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(parent))
-	stop := context.AfterFunc(parent, func() {
-		wait := time.NewTimer(d)
-		defer wait.Stop()
-		select {
-		case <-wait.C:
-			cancel()
-		case <-ctx.Done():
-		}
-	})
+	stop := context.AfterFunc(parent, func() { time.AfterFunc(d, cancel) })
 	return ctx, func() { stop(); cancel() }
 }
 

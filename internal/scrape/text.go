@@ -3,6 +3,7 @@ package scrape
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -46,12 +47,7 @@ func (s *Sample) Label(name string) string {
 
 // Has reports whether the page holds a sample of this name.
 func (p *Page) Has(name string) bool {
-	for i := range p.Samples {
-		if p.Samples[i].Name == name {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.Samples, func(s Sample) bool { return s.Name == name })
 }
 
 // Parse reads a page in Prometheus' text format. It keeps the samples and families whose names keep accepts; nil accepts all.

@@ -2,6 +2,7 @@
 package stats
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -56,12 +57,7 @@ func (s *Sample[T]) AddN(v T, n uint64) {
 	s.buckets.Add(float64(v), n)
 }
 
-func (s *Sample[T]) limit() int {
-	if s.Limit > 0 {
-		return s.Limit
-	}
-	return ExactLimit
-}
+func (s *Sample[T]) limit() int { return cmp.Or(s.Limit, ExactLimit) }
 
 // spill moves the kept values into buckets.
 func (s *Sample[T]) spill() {

@@ -82,10 +82,8 @@ func Unload(ctx context.Context, c Control, every, down time.Duration) (n int, e
 
 // sleep waits; it returns false when ctx has ended.
 func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 		return ctx.Err() == nil
 	case <-ctx.Done():
 		return false

@@ -195,9 +195,7 @@ func (r *run) load(ctx, hard context.Context, slots int) error {
 func (r *run) watch(ctx, hard context.Context) bool {
 	var end <-chan time.Time
 	if r.plan.Duration > 0 {
-		timer := time.NewTimer(r.plan.Duration)
-		defer timer.Stop()
-		end = timer.C
+		end = time.After(r.plan.Duration)
 	}
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
@@ -214,9 +212,7 @@ func (r *run) watch(ctx, hard context.Context) bool {
 		case <-stopped:
 			r.stopping.Store(true)
 			stopped = nil
-			drain := time.NewTimer(DrainTime + r.plan.IdleTime)
-			defer drain.Stop()
-			end = drain.C
+			end = time.After(DrainTime + r.plan.IdleTime)
 		case <-end:
 			if r.stopping.Swap(true) {
 				return false

@@ -1,6 +1,7 @@
 package tokenizer
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/redline-bench/redline/internal/tokenizer/split"
@@ -76,10 +77,7 @@ func (j *preJSON) split() (split.Stage, error) {
 }
 
 func (j *preJSON) metaspace() (split.Stage, error) {
-	mark, front := j.Replacement, split.Always
-	if mark == "" {
-		mark = spaceMark
-	}
+	mark, front := cmp.Or(j.Replacement, spaceMark), split.Always
 	if !split.CheckMark(mark) {
 		return nil, fmt.Errorf("metaspace: %q is not one character", mark)
 	}

@@ -1,6 +1,7 @@
 package tokenizer
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -54,10 +55,7 @@ func cleanup(s string) string {
 
 // metaspace turns marks into spaces; those of the first token go, unless none was put in front.
 func (j *decoderJSON) metaspace() (func([]string) []string, error) {
-	mark := j.Mark
-	if mark == "" {
-		mark = spaceMark
-	}
+	mark := cmp.Or(j.Mark, spaceMark)
 	if !split.CheckMark(mark) {
 		return nil, fmt.Errorf("metaspace: %q is not one character", mark)
 	}

@@ -1,6 +1,7 @@
 package tokenizer
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -225,15 +226,7 @@ func (m *spModel) model() (model.Model, error) {
 			ranked = append(ranked, i)
 		}
 	}
-	slices.SortStableFunc(ranked, func(a, b int) int {
-		switch x, y := m.pieces[a].score, m.pieces[b].score; {
-		case x > y:
-			return -1
-		case x < y:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(ranked, func(a, b int) int { return cmp.Compare(m.pieces[b].score, m.pieces[a].score) })
 	rank := uint32(0)
 	for i, id := range ranked {
 		if i > 0 && m.pieces[id].score < m.pieces[ranked[i-1]].score {

@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"regexp"
@@ -131,12 +132,8 @@ func order(a, b value) int {
 		return -1
 	case a.word != b.word:
 		return 1
-	case a.number < b.number:
-		return -1
-	case a.number > b.number:
-		return 1
 	}
-	return 0
+	return cmp.Compare(a.number, b.number)
 }
 
 func (v *Vary) item(text string, at int, form Form) (item, error) {

@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -240,10 +241,7 @@ func (g *page) addGroup(q *quantity, src *source, of string, samples []*scrape.S
 		l = g.axis.add(&line{of: of, from: src.metric})
 		g.lines[key] = l
 	}
-	scale := src.scale
-	if scale == 0 {
-		scale = 1
-	}
+	scale := cmp.Or(src.scale, 1)
 	sum, known := 0.0, false
 	for _, s := range samples {
 		if src.form == gauge {

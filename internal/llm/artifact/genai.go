@@ -3,6 +3,7 @@ package artifact
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -10,21 +11,17 @@ import (
 	"github.com/redline-bench/redline/internal/llm"
 	"github.com/redline-bench/redline/internal/llm/metric"
 	"github.com/redline-bench/redline/internal/result"
-	"github.com/redline-bench/redline/internal/tensor"
 )
 
 // appendAnswer adds one event of a response in the form of AIPerf's raw records: the fields of an event, or a text.
 func appendAnswer(b []byte, a llm.Answer) []byte {
-	b = append(b, `{"perf_ns":`...)
-	b = strconv.AppendInt(b, a.At, 10)
+	b = appendInt(append(b, '{'), "perf_ns", a.At)
 	event := bytes.TrimRight(a.Data, "\r\n")
 	if !isEvent(event) {
-		b = append(b, `,"content_type":"application/json","text":`...)
-		b = tensor.AppendQuoted(b, a.Data)
-		return append(b, '}')
+		b = append(b, `,"content_type":"application/json"`...)
+		return append(appendText(b, "text", a.Data), '}')
 	}
 	b = append(b, `,"packets":[`...)
-	first := true
 	for line := range bytes.SplitSeq(event, []byte{'\n'}) {
 		name, value, ok := bytes.Cut(bytes.TrimRight(line, "\r"), []byte{':'})
 		if !ok || len(name) == 0 && len(value) == 0 {
@@ -33,14 +30,8 @@ func appendAnswer(b []byte, a llm.Answer) []byte {
 		if len(name) == 0 {
 			name = []byte("comment")
 		}
-		if !first {
-			b = append(b, ',')
-		}
-		first = false
-		b = append(b, `{"name":`...)
-		b = tensor.AppendQuoted(b, name)
-		b = append(b, `,"value":`...)
-		b = tensor.AppendQuoted(b, bytes.TrimPrefix(value, []byte{' '}))
+		b = appendText(append(appendComma(b), '{'), "name", name)
+		b = appendText(b, "value", bytes.TrimPrefix(value, []byte{' '}))
 		b = append(b, '}')
 	}
 	return append(b, "]}"...)
@@ -48,12 +39,8 @@ func appendAnswer(b []byte, a llm.Answer) []byte {
 
 // isEvent reports whether b is a server-sent event, not a body.
 func isEvent(b []byte) bool {
-	for _, p := range [...]string{"data:", "event:", "id:", "retry:", ":"} {
-		if bytes.HasPrefix(b, []byte(p)) {
-			return true
-		}
-	}
-	return false
+	name, _, found := bytes.Cut(b, []byte{':'})
+	return found && slices.Contains([]string{"data", "event", "id", "retry", ""}, string(name))
 }
 
 // profileFile is profile_export.json in perf_analyzer's form, which GenAI-Perf reads.
@@ -93,29 +80,20 @@ func (f *profileFile) sample(s *llm.Sample, _ *metric.Values, ok bool) error {
 		b = append(b, ',')
 	}
 	f.n++
-	b = append(b, `{"timestamp":`...)
-	b = strconv.AppendInt(b, clock.Wall(s.Sent), 10)
-	b = append(b, `,"request_inputs":`...)
-	b = f.appendInputs(b, s.Payload)
+	b = appendInt(append(b, '{'), "timestamp", clock.Wall(s.Sent))
+	b = f.appendInputs(appendName(b, "request_inputs"), s.Payload)
 	b = append(b, `,"response_timestamps":[`...)
 	b = appendTimes(b, s.Answers)
 	b = append(b, `],"response_outputs":[`...)
-	first := true
-	for i := range s.Answers {
-		if uncountable(s.Answers[i].Data) {
-			continue
+	for _, a := range s.Answers {
+		switch {
+		case uncountable(a.Data):
+		case f.kserve:
+			b = appendTensors(appendComma(b), a.Data)
+		default:
+			b = appendText(append(appendComma(b), '{'), "response", a.Data)
+			b = append(b, '}')
 		}
-		if !first {
-			b = append(b, ',')
-		}
-		first = false
-		if f.kserve {
-			b = appendTensors(b, s.Answers[i].Data)
-			continue
-		}
-		b = append(b, `{"response":`...)
-		b = tensor.AppendQuoted(b, s.Answers[i].Data)
-		b = append(b, '}')
 	}
 	return f.out.put(append(b, "]}"...))
 }
@@ -128,9 +106,7 @@ func (f *profileFile) appendInputs(b, payload []byte) []byte {
 		}
 		return append(b, "{}"...)
 	}
-	b = append(b, `{"payload":`...)
-	b = tensor.AppendQuoted(b, payload)
-	return append(b, '}')
+	return append(appendText(append(b, '{'), "payload", payload), '}')
 }
 
 // uncountable reports whether an event has no choices, like the one with the server's token counts. GenAI-Perf fails on such events, and
@@ -161,25 +137,17 @@ func appendTimes(b []byte, list []llm.Answer) []byte {
 func (f *profileFile) close(o *Outcome) error {
 	b := f.out.buf
 	b = append(b, `],"window_boundaries":[`...)
-	for i, t := range o.Windows {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = strconv.AppendInt(b, t, 10)
+	for _, t := range o.Windows {
+		b = strconv.AppendInt(appendComma(b), t, 10)
 	}
-	b = append(b, `]}],"version":`...)
-	b = tensor.AppendQuoted(b, f.cfg.Version)
+	b = appendText(append(b, "]}]"...), "version", f.cfg.Version)
 	if f.kserve {
 		b = append(b, `,"service_kind":"triton","endpoint":""`...)
 	} else {
-		b = append(b, `,"service_kind":"openai","endpoint":`...)
-		b = tensor.AppendQuoted(b, strings.TrimPrefix(f.cfg.Path, "/")) // as GenAI-Perf compares it
+		b = append(b, `,"service_kind":"openai"`...)
+		b = appendText(b, "endpoint", strings.TrimPrefix(f.cfg.Path, "/")) // as GenAI-Perf compares it
 	}
-	if err := f.out.put(append(b, '}')); err != nil {
-		f.out.abort()
-		return err
-	}
-	return f.out.commit()
+	return f.out.finish(append(b, '}'))
 }
 
 // genaiMetric is a metric of GenAI-Perf's reports.

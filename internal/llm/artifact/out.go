@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"github.com/redline-bench/redline/internal/pending"
+	"github.com/redline-bench/redline/internal/tensor"
 )
 
 // out is a file that appears when it is complete.
@@ -64,6 +65,15 @@ func (o *out) commit() error {
 	return o.named(err)
 }
 
+// finish writes the end of the file and puts it in place. An error leaves no file.
+func (o *out) finish(b []byte) error {
+	if err := o.put(b); err != nil {
+		o.abort()
+		return err
+	}
+	return o.commit()
+}
+
 // abort removes the file. After commit it does nothing.
 func (o *out) abort() {
 	if o != nil {
@@ -77,6 +87,29 @@ func (c *Config) named(def, suffix string) string {
 		return def
 	}
 	return c.Prefix + suffix
+}
+
+// appendComma separates members and elements: it adds a comma unless b begins an object or an array.
+func appendComma(b []byte) []byte {
+	if n := len(b); n > 0 && b[n-1] != '{' && b[n-1] != '[' {
+		b = append(b, ',')
+	}
+	return b
+}
+
+// appendName begins a member of an object. The functions below add whole members.
+func appendName(b []byte, name string) []byte {
+	b = append(appendComma(b), '"')
+	b = append(b, name...)
+	return append(b, '"', ':')
+}
+
+func appendText[S ~string | ~[]byte](b []byte, name string, text S) []byte {
+	return tensor.AppendQuoted(appendName(b, name), text)
+}
+
+func appendInt(b []byte, name string, n int64) []byte {
+	return strconv.AppendInt(appendName(b, name), n, 10)
 }
 
 // appendNumber adds a number as the shortest text that reads the same. JSON has no infinity and no NaN.

@@ -1,6 +1,7 @@
 package artifact
 
 import (
+	"cmp"
 	"encoding/json"
 	"math"
 	"strconv"
@@ -35,44 +36,30 @@ func (f *recordsFile) abort()                 { f.out.abort() }
 func (f *recordsFile) close(_ *Outcome) error { return f.out.commit() }
 
 func (f *recordsFile) sample(s *llm.Sample, v *metric.Values, ok bool) error {
-	b := f.out.buf
-	b = append(b, `{"metadata":`...)
+	b := append(f.out.buf, `{"metadata":`...)
 	b = appendMetadata(b, s, f.n)
 	f.n++
 	b = append(b, `,"metrics":{`...)
 	if ok {
 		b = f.appendMetrics(b, s, v)
 	}
-	b = append(b, `},"error":`...)
-	b = appendError(b, s)
-	b = append(b, "}\n"...)
-	return f.out.put(b)
+	b = appendError(append(b, '}'), s)
+	return f.out.put(append(b, "}\n"...))
 }
 
 func (f *recordsFile) appendMetrics(b []byte, s *llm.Sample, v *metric.Values) []byte {
-	first := true
 	for id, value := range v {
 		if math.IsNaN(value) || math.IsInf(value, 0) {
 			continue
 		}
-		if !first {
-			b = append(b, ',')
-		}
-		first = false
-		b = append(b, f.tags[id]...)
+		b = append(appendComma(b), f.tags[id]...)
 		b = appendNumber(b, value)
 		b = append(b, f.units[id]...)
 	}
 	if s.Streamed && len(s.Chunks) > 1 {
-		if !first {
-			b = append(b, ',')
-		}
-		b = append(b, `"inter_chunk_latency":{"value":[`...)
+		b = append(appendName(b, "inter_chunk_latency"), `{"value":[`...)
 		for i := 1; i < len(s.Chunks); i++ {
-			if i > 1 {
-				b = append(b, ',')
-			}
-			b = appendMillis(b, s.Chunks[i].At-s.Chunks[i-1].At)
+			b = appendMillis(appendComma(b), s.Chunks[i].At-s.Chunks[i-1].At)
 		}
 		b = append(b, `],"unit":"ms"}`...)
 	}
@@ -96,48 +83,33 @@ func appendMillis(b []byte, ns int64) []byte {
 
 // appendMetadata adds ids and times. Times are of the wall clock.
 func appendMetadata(b []byte, s *llm.Sample, n uint64) []byte {
-	b = append(b, `{"session_num":`...)
-	b = strconv.AppendUint(b, n, 10)
-	b = append(b, `,"x_request_id":`...)
+	b = appendInt(append(b, '{'), "session_num", int64(n))
 	if s.RequestID != "" {
-		b = tensor.AppendQuoted(b, s.RequestID)
+		b = appendText(b, "x_request_id", s.RequestID)
 	} else {
-		b = append(b, "null"...)
+		b = append(appendName(b, "x_request_id"), "null"...)
 	}
-	b = append(b, `,"x_correlation_id":`...)
-	if s.Session != "" {
-		b = tensor.AppendQuoted(b, s.Session)
-	} else {
-		b = tensor.AppendQuoted(b, s.Conversation)
-	}
-	b = append(b, `,"conversation_id":`...)
-	b = tensor.AppendQuoted(b, s.Conversation)
-	b = append(b, `,"turn_index":`...)
-	b = strconv.AppendInt(b, int64(s.Turn), 10)
-	b = append(b, `,"credit_issued_ns":`...)
-	b = strconv.AppendInt(b, clock.Wall(s.Due), 10)
-	b = append(b, `,"request_start_ns":`...)
-	b = strconv.AppendInt(b, clock.Wall(s.Sent), 10)
+	b = appendText(b, "x_correlation_id", cmp.Or(s.Session, s.Conversation))
+	b = appendText(b, "conversation_id", s.Conversation)
+	b = appendInt(b, "turn_index", int64(s.Turn))
+	b = appendInt(b, "credit_issued_ns", clock.Wall(s.Due))
+	b = appendInt(b, "request_start_ns", clock.Wall(s.Sent))
 	if s.Headers > 0 {
-		b = append(b, `,"request_ack_ns":`...)
-		b = strconv.AppendInt(b, clock.Wall(s.Headers), 10)
+		b = appendInt(b, "request_ack_ns", clock.Wall(s.Headers))
 	}
-	b = append(b, `,"request_end_ns":`...)
-	b = strconv.AppendInt(b, clock.Wall(ended(s)), 10)
+	b = appendInt(b, "request_end_ns", clock.Wall(ended(s)))
 	b = append(b, `,"worker_id":"slot_`...)
 	b = strconv.AppendUint(b, uint64(s.Slot), 10)
-	b = append(b, `","record_processor_id":"redline","benchmark_phase":`...)
+	b = append(b, `","record_processor_id":"redline"`...)
+	phase := "profiling"
 	if s.Warmup {
-		b = append(b, `"warmup"`...)
-	} else {
-		b = append(b, `"profiling"`...)
+		phase = "warmup"
 	}
+	b = appendText(b, "benchmark_phase", phase)
 	cut := s.Cut || s.Class == record.Canceled
-	b = append(b, `,"`+wasCanceled+`":`...)
-	b = strconv.AppendBool(b, cut)
+	b = strconv.AppendBool(appendName(b, wasCanceled), cut)
 	if cut {
-		b = append(b, `,"cancellation_time_ns":`...)
-		b = strconv.AppendInt(b, clock.Wall(s.End), 10)
+		b = appendInt(b, "cancellation_time_ns", clock.Wall(s.End))
 	}
 	return append(b, '}')
 }
@@ -150,25 +122,22 @@ func ended(s *llm.Sample) int64 {
 	return max(s.End, s.Sent)
 }
 
-// appendError adds what went wrong, or null.
+// appendError adds the member error: what went wrong, or null.
 func appendError(b []byte, s *llm.Sample) []byte {
-	switch {
-	case s.Cut:
-		b = append(b, `{"code":499,"type":"RequestCancellationError","message":`...)
-	case s.Class == record.OK:
+	b = appendName(b, "error")
+	if s.Class == record.OK && !s.Cut {
 		return append(b, "null"...)
-	default:
-		b = append(b, '{')
-		if s.Code != 0 {
-			b = append(b, `"code":`...)
-			b = strconv.AppendInt(b, int64(s.Code), 10)
-			b = append(b, ',')
-		}
-		b = append(b, `"type":`...)
-		b = tensor.AppendQuoted(b, s.Class.String())
-		b = append(b, `,"message":`...)
 	}
-	b = tensor.AppendQuoted(b, s.Err)
+	code, kind := int(s.Code), s.Class.String()
+	if s.Cut {
+		code, kind = 499, "RequestCancellationError"
+	}
+	b = append(b, '{')
+	if code != 0 {
+		b = appendInt(b, "code", int64(code))
+	}
+	b = appendText(b, "type", kind)
+	b = appendText(b, "message", s.Err)
 	return append(b, '}')
 }
 
@@ -194,21 +163,18 @@ func (f *rawFile) abort()                 { f.out.abort() }
 func (f *rawFile) close(_ *Outcome) error { return f.out.commit() }
 
 func (f *rawFile) sample(s *llm.Sample, _ *metric.Values, _ bool) error {
-	b := f.out.buf
-	b = append(b, `{"metadata":`...)
+	b := append(f.out.buf, `{"metadata":`...)
 	b = appendMetadata(b, s, f.n)
 	f.n++
-	b = append(b, `,"start_perf_ns":`...)
-	b = strconv.AppendInt(b, s.Sent, 10)
-	b = append(b, `,"payload":`...)
+	b = appendInt(b, "start_perf_ns", s.Sent)
+	b = appendName(b, "payload")
 	if len(s.Payload) > 0 && json.Valid(s.Payload) {
 		b = append(b, s.Payload...)
 	} else {
 		b = append(b, "null"...)
 	}
-	b = append(b, `,"request_headers":`...)
-	b = append(b, f.headers...)
-	b = append(b, `,"status":`...)
+	b = append(appendName(b, "request_headers"), f.headers...)
+	b = appendName(b, "status")
 	switch {
 	case s.Code != 0:
 		b = strconv.AppendInt(b, int64(s.Code), 10)
@@ -218,21 +184,15 @@ func (f *rawFile) sample(s *llm.Sample, _ *metric.Values, _ bool) error {
 		b = append(b, "null"...)
 	}
 	b = append(b, `,"response_headers":null,"responses":[`...)
-	for i := range s.Answers {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		a := s.Answers[i]
+	for _, a := range s.Answers {
 		if f.kserve {
 			f.tensors = appendTensors(f.tensors[:0], a.Data)
 			a.Data = f.tensors
 		}
-		b = appendAnswer(b, a)
+		b = appendAnswer(appendComma(b), a)
 	}
-	b = append(b, `],"error":`...)
-	b = appendError(b, s)
-	b = append(b, "}\n"...)
-	return f.out.put(b)
+	b = appendError(append(b, ']'), s)
+	return f.out.put(append(b, "}\n"...))
 }
 
 // inputsFile is inputs.json: every conversation with the bodies of its requests.
@@ -258,22 +218,15 @@ func (f *inputsFile) add(session string, bodies []json.RawMessage) error {
 	b = append(b, "\n    {\"session_id\": "...)
 	b = tensor.AppendQuoted(b, session)
 	b = append(b, `, "payloads": [`...)
-	for i, body := range bodies {
-		if i > 0 {
-			b = append(b, ", "...)
-		}
+	for _, body := range bodies {
 		if !json.Valid(body) {
 			body = []byte("{}") // this file cannot contain a body that is not JSON
 		}
-		b = append(b, body...)
+		b = append(appendComma(b), body...)
 	}
 	return f.out.put(append(b, "]}"...))
 }
 
 func (f *inputsFile) close() error {
-	if err := f.out.put([]byte("\n  ]\n}\n")); err != nil {
-		f.out.abort()
-		return err
-	}
-	return f.out.commit()
+	return f.out.finish([]byte("\n  ]\n}\n"))
 }

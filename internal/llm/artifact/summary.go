@@ -172,11 +172,7 @@ func writeDocument(o *out, doc any) error {
 		return fmt.Errorf("encode %s: %w", o.f.Path(), err)
 	}
 	b.WriteByte('\n')
-	if err := o.put(b.Bytes()); err != nil {
-		o.abort()
-		return err
-	}
-	return o.commit()
+	return o.finish(b.Bytes())
 }
 
 // inputConfig is the run as AIPerf's configuration describes one, so that its readers find the model, the endpoint
@@ -215,11 +211,7 @@ func phase(c *Config, o *Outcome) object {
 	p := object{{"name", "profiling"}}
 	switch {
 	case c.Rate > 0:
-		kind := c.Arrival
-		if kind == "" {
-			kind = "poisson"
-		}
-		p = append(p, field{"type", kind}, field{"rate", number(c.Rate)})
+		p = append(p, field{"type", cmp.Or(c.Arrival, "poisson")}, field{"rate", number(c.Rate)})
 		if c.Concurrency > 0 {
 			p = append(p, field{"concurrency", c.Concurrency})
 		}
@@ -307,11 +299,7 @@ func (f *tableFile) close(o *Outcome) error {
 	if f.pick != nil {
 		list = pickMetrics(o.Metrics, f.pick)
 	}
-	if err := f.out.put(f.encode(list)); err != nil {
-		f.out.abort()
-		return err
-	}
-	return f.out.commit()
+	return f.out.finish(f.encode(list))
 }
 
 func (f *tableFile) encode(list []result.Metric) []byte {

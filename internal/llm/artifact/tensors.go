@@ -1,8 +1,9 @@
 package artifact
 
 import (
-	"encoding/binary"
 	"strings"
+
+	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/redline-bench/redline/internal/tensor"
 )
@@ -20,11 +21,11 @@ const (
 // them. A response without outputs, as the last of a stream, has an empty text.
 func appendTensors(b, message []byte) []byte {
 	var names, contents [][]byte
-	fields(message, func(field uint64, value []byte) {
+	fields(message, func(field protowire.Number, value []byte) {
 		switch field {
 		case fieldOutputs:
 			name := []byte{}
-			fields(value, func(field uint64, value []byte) {
+			fields(value, func(field protowire.Number, value []byte) {
 				if field == 1 {
 					name = value
 				}
@@ -39,11 +40,7 @@ func appendTensors(b, message []byte) []byte {
 	}
 	b = append(b, '{')
 	for i, name := range names {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = tensor.AppendQuoted(b, name)
-		b = append(b, ':')
+		b = append(tensor.AppendQuoted(appendComma(b), name), ':')
 		var text []byte
 		if i < len(contents) {
 			// A text stands behind its length.
@@ -55,38 +52,20 @@ func appendTensors(b, message []byte) []byte {
 }
 
 // fields calls fn with every field of a message that has bytes. It ends at the first thing that is not a message.
-func fields(b []byte, fn func(field uint64, value []byte)) {
+func fields(b []byte, fn func(field protowire.Number, value []byte)) {
 	for len(b) > 0 {
-		tag, n := binary.Uvarint(b)
-		if n <= 0 {
+		field, kind, n := protowire.ConsumeTag(b)
+		if n < 0 {
 			return
 		}
 		b = b[n:]
-		var size uint64
-		switch tag & 7 {
-		case 0:
-			if _, n = binary.Uvarint(b); n <= 0 {
-				return
-			}
-			b = b[n:]
-			continue
-		case 1:
-			size = 8
-		case 5:
-			size = 4
-		case 2:
-			if size, n = binary.Uvarint(b); n <= 0 {
-				return
-			}
-			b = b[n:]
-		default:
+		size := protowire.ConsumeFieldValue(field, kind, b)
+		if size < 0 {
 			return
 		}
-		if size > uint64(len(b)) {
-			return
-		}
-		if tag&7 == 2 {
-			fn(tag>>3, b[:size])
+		if kind == protowire.BytesType {
+			value, _ := protowire.ConsumeBytes(b)
+			fn(field, value)
 		}
 		b = b[size:]
 	}

@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -123,9 +124,9 @@ func (s *fileSource) each(ctx context.Context, sum io.Writer, fn func(rec, item)
 
 func (s *fileSource) block() int {
 	if s.l.format == Bailian {
-		return or(s.o.Trace.Block, 16)
+		return cmp.Or(s.o.Trace.Block, 16)
 	}
-	return or(s.o.Trace.Block, 512)
+	return cmp.Or(s.o.Trace.Block, 512)
 }
 
 // keep applies the bounds of the trace.

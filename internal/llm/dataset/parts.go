@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -83,7 +84,7 @@ func (m *mediaMaker) make(r *rand.Rand, i int) ([]llm.Media, error) {
 			l := m.m.Seconds
 			seconds = float64(Lengths{Kind: l.Kind, Mean: 10 * l.Mean, Std: 10 * l.Std, Min: 10 * l.Min, Max: 10 * l.Max}.Draw(r)) / 10
 		}
-		data, err := media.Audio(r, seconds, oneOf(r, m.m.SampleRates, 16000), or(m.m.Channels, 1), oneOf(r, m.m.Depths, 16))
+		data, err := media.Audio(r, seconds, oneOf(r, m.m.SampleRates, 16000), cmp.Or(m.m.Channels, 1), oneOf(r, m.m.Depths, 16))
 		if err != nil {
 			return list, err
 		}
@@ -94,7 +95,7 @@ func (m *mediaMaker) make(r *rand.Rand, i int) ([]llm.Media, error) {
 		if seconds == 0 {
 			seconds = 1
 		}
-		data, err := media.Video(r, seconds, or(m.m.FPS, 4), or(m.m.VideoWidth, 640), or(m.m.VideoHeight, 480))
+		data, err := media.Video(r, seconds, cmp.Or(m.m.FPS, 4), cmp.Or(m.m.VideoWidth, 640), cmp.Or(m.m.VideoHeight, 480))
 		if err != nil {
 			return list, err
 		}
@@ -130,11 +131,4 @@ func oneOf(r *rand.Rand, list []int, def int) int {
 		return list[0]
 	}
 	return list[r.IntN(len(list))]
-}
-
-func or(v, def int) int {
-	if v == 0 {
-		return def
-	}
-	return v
 }

@@ -99,6 +99,12 @@ func (a *Answer) usage(to *int, n int, ok bool) {
 	}
 }
 
+// count reads a count of the server; a value that is not a whole number changes nothing.
+func (a *Answer) count(s *scan, to *int) {
+	n, ok := s.number()
+	a.usage(to, n, ok)
+}
+
 // begun returns the data of an event of a stream, or a body. A body is a fault if a stream was requested.
 func (c *common) begun(a *Answer, payload []byte) []byte {
 	a.begin()

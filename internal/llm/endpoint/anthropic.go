@@ -1,6 +1,7 @@
 package endpoint
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/redline-bench/redline/internal/llm"
@@ -24,11 +25,7 @@ func (c *messages) Compose(r *Request) ([]byte, error) {
 	if r.Conversation.System != "" {
 		w.text("system", r.Conversation.System)
 	}
-	limit := r.MaxTokens
-	if limit == 0 {
-		limit = anthropicTokens
-	}
-	w.number("max_tokens", limit)
+	w.number("max_tokens", cmp.Or(r.MaxTokens, anthropicTokens))
 	w.flag("stream", c.Stream)
 	w.raw("tools", r.turn().Tools)
 	return w.end(), nil
@@ -54,14 +51,14 @@ func (c *messages) Event(a *Answer, payload []byte, at int64) {
 	data := c.begun(a, payload)
 	s := scan{b: data}
 	var kind []byte
-	for n := 0; s.objectMore(n); n++ {
-		switch string(s.key()) {
+	for name := range s.members {
+		switch string(name) {
 		case "type":
 			kind = s.str()
 		case "delta", "content_block":
 			a.block(&s)
 		case "content":
-			for n := 0; s.arrayMore(n); n++ {
+			for range s.elements {
 				a.block(&s)
 			}
 		case "message":
@@ -72,8 +69,6 @@ func (c *messages) Event(a *Answer, payload []byte, at int64) {
 			a.finish(s.str())
 		case "error":
 			a.fault("the server reports an error: %s", excerpt(s.value()))
-		default:
-			s.skip()
 		}
 	}
 	if !s.end() || len(kind) == 0 {
@@ -88,8 +83,8 @@ func (c *messages) Event(a *Answer, payload []byte, at int64) {
 
 // block reads a block of content, a part of one, or the message at the start of a stream.
 func (a *Answer) block(s *scan) {
-	for n := 0; s.objectMore(n); n++ {
-		switch string(s.key()) {
+	for name := range s.members {
+		switch string(name) {
 		case "text":
 			a.text(s.str(), llm.Text)
 		case "thinking":
@@ -105,21 +100,16 @@ func (a *Answer) block(s *scan) {
 			a.anthropicUsage(s)
 		case "stop_reason":
 			a.finish(s.str())
-		default:
-			s.skip()
 		}
 	}
 }
 
 // anthropicUsage reads the token counts. The prompt is the sum of new tokens, tokens read from the cache, and tokens written to it.
 func (a *Answer) anthropicUsage(s *scan) {
-	if !s.open('{') {
-		return
-	}
 	prompt, output, read, written := -1, -1, 0, 0
-	for n := 0; s.more('}', n); n++ {
+	for name := range s.members {
 		var to *int
-		switch string(s.key()) {
+		switch string(name) {
 		case "input_tokens":
 			to = &prompt
 		case "output_tokens":
@@ -129,7 +119,6 @@ func (a *Answer) anthropicUsage(s *scan) {
 		case "cache_creation_input_tokens":
 			to = &written
 		default:
-			s.skip()
 			continue
 		}
 		if k, ok := s.number(); ok {

@@ -1,6 +1,8 @@
 package endpoint
 
 import (
+	"cmp"
+	"slices"
 	"strconv"
 
 	"github.com/redline-bench/redline/internal/llm"
@@ -20,14 +22,7 @@ func (c *common) body(r *Request) *body {
 
 // given reports whether the user sets a member.
 func (w *body) given(name string) bool {
-	for _, list := range w.extras {
-		for _, f := range list {
-			if f.name == name {
-				return true
-			}
-		}
-	}
-	return false
+	return contains(w.extras[0], name) || contains(w.extras[1], name)
 }
 
 // name begins a member; false if the user's own member replaces it.
@@ -99,12 +94,7 @@ func (w *body) end() []byte {
 }
 
 func contains(list []field, name string) bool {
-	for _, f := range list {
-		if f.name == name {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(list, func(f field) bool { return f.name == name })
 }
 
 func appendStrings(b []byte, list []string) []byte {
@@ -127,9 +117,4 @@ func (c *common) prompts(r *Request) ([]string, error) {
 	return []string{text}, err
 }
 
-func role(t *llm.Turn) string {
-	if t.Role == "" {
-		return "user"
-	}
-	return t.Role
-}
+func role(t *llm.Turn) string { return cmp.Or(t.Role, "user") }

@@ -11,11 +11,11 @@ func (c *common) openAI(a *Answer, payload []byte, at int64) {
 	}
 	s := scan{b: data}
 	known := false
-	for n := 0; s.objectMore(n); n++ {
-		switch string(s.key()) {
+	for name := range s.members {
+		switch string(name) {
 		case "choices":
 			known = true
-			for n := 0; s.arrayMore(n); n++ {
+			for range s.elements {
 				a.choice(&s)
 			}
 		case "usage":
@@ -27,9 +27,6 @@ func (c *common) openAI(a *Answer, payload []byte, at int64) {
 			}
 		case "object":
 			known = true
-			s.skip()
-		default:
-			s.skip()
 		}
 	}
 	if !s.end() || !known {
@@ -42,8 +39,8 @@ func (c *common) openAI(a *Answer, payload []byte, at int64) {
 
 // choice reads one element of choices.
 func (a *Answer) choice(s *scan) {
-	for n := 0; s.objectMore(n); n++ {
-		switch string(s.key()) {
+	for name := range s.members {
+		switch string(name) {
 		case "delta", "message":
 			a.delta(s)
 		case "text":
@@ -52,16 +49,14 @@ func (a *Answer) choice(s *scan) {
 			if a.finish(s.str()) {
 				a.Ended = true
 			}
-		default:
-			s.skip()
 		}
 	}
 }
 
 // delta reads a message, or a part of one.
 func (a *Answer) delta(s *scan) {
-	for n := 0; s.objectMore(n); n++ {
-		switch string(s.key()) {
+	for name := range s.members {
+		switch string(name) {
 		case "content":
 			a.content(s)
 		case "reasoning_content", "reasoning":
@@ -69,13 +64,11 @@ func (a *Answer) delta(s *scan) {
 		case "refusal":
 			a.text(s.str(), llm.Text)
 		case "tool_calls":
-			for n := 0; s.arrayMore(n); n++ {
+			for range s.elements {
 				a.toolCall(s)
 			}
 		case "function_call":
 			a.function(s)
-		default:
-			s.skip()
 		}
 	}
 }
@@ -86,9 +79,9 @@ func (a *Answer) content(s *scan) {
 		a.text(s.str(), llm.Text)
 		return
 	}
-	for n := 0; s.arrayMore(n); n++ {
-		for n := 0; s.objectMore(n); n++ {
-			switch string(s.key()) {
+	for range s.elements {
+		for name := range s.members {
+			switch string(name) {
 			case "text":
 				a.text(s.str(), llm.Text)
 			case "thinking":
@@ -97,8 +90,6 @@ func (a *Answer) content(s *scan) {
 				} else {
 					a.text(s.str(), llm.Thought)
 				}
-			default:
-				s.skip()
 			}
 		}
 	}
@@ -106,76 +97,58 @@ func (a *Answer) content(s *scan) {
 
 // thoughts reads parts of reasoning, each with a text.
 func (a *Answer) thoughts(s *scan) {
-	for n := 0; s.arrayMore(n); n++ {
-		for n := 0; s.objectMore(n); n++ {
-			if string(s.key()) == "text" {
+	for range s.elements {
+		for name := range s.members {
+			if string(name) == "text" {
 				a.text(s.str(), llm.Thought)
-			} else {
-				s.skip()
 			}
 		}
 	}
 }
 
 func (a *Answer) toolCall(s *scan) {
-	for n := 0; s.objectMore(n); n++ {
-		if string(s.key()) == "function" {
+	for name := range s.members {
+		if string(name) == "function" {
 			a.function(s)
-		} else {
-			s.skip()
 		}
 	}
 }
 
 func (a *Answer) function(s *scan) {
-	for n := 0; s.objectMore(n); n++ {
-		switch string(s.key()) {
+	for name := range s.members {
+		switch string(name) {
 		case "name", "arguments":
 			a.text(s.str(), llm.Tool)
-		default:
-			s.skip()
 		}
 	}
 }
 
 // openAIUsage reads the usage of every OpenAI API: older ones name it prompt and completion, newer ones input and output.
 func (a *Answer) openAIUsage(s *scan) {
-	if !s.open('{') {
-		return
-	}
 	u := &a.Usage
-	for n := 0; s.more('}', n); n++ {
-		switch string(s.key()) {
+	for name := range s.members {
+		switch string(name) {
 		case "prompt_tokens", "input_tokens":
-			k, ok := s.number()
-			a.usage(&u.Prompt, k, ok)
+			a.count(s, &u.Prompt)
 		case "completion_tokens", "output_tokens":
-			k, ok := s.number()
-			a.usage(&u.Completion, k, ok)
+			a.count(s, &u.Completion)
 		case "total_tokens":
-			k, ok := s.number()
-			a.usage(&u.Total, k, ok)
+			a.count(s, &u.Total)
 		case "reasoning_tokens":
-			k, ok := s.number()
-			a.usage(&u.Reasoning, k, ok)
+			a.count(s, &u.Reasoning)
 		case "completion_tokens_details", "output_tokens_details":
 			a.detail(s, "reasoning_tokens", &u.Reasoning)
 		case "prompt_tokens_details", "input_tokens_details":
 			a.detail(s, "cached_tokens", &u.Cached)
-		default:
-			s.skip()
 		}
 	}
 }
 
 // detail reads one count out of an object.
-func (a *Answer) detail(s *scan, name string, to *int) {
-	for n := 0; s.objectMore(n); n++ {
-		if string(s.key()) == name {
-			k, ok := s.number()
-			a.usage(to, k, ok)
-		} else {
-			s.skip()
+func (a *Answer) detail(s *scan, count string, to *int) {
+	for name := range s.members {
+		if string(name) == count {
+			a.count(s, to)
 		}
 	}
 }

@@ -11,6 +11,7 @@
 package endpoint
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -70,13 +71,55 @@ var instead = map[string]string{
 
 const templateHint = "use template with --template and --endpoint PATH"
 
+// row is what is known of a kind.
+type row struct {
+	kind     Kind
+	new      func(c common) (api, error) // nil over gRPC
+	talks    bool                        // requests can carry earlier turns and a system prompt
+	onlyText bool                        // requests carry one text, without messages
+	streams  bool                        // there are streamed responses
+	carries  []llm.MediaKind             // what requests can carry besides text
+}
+
+var anyMedia = []llm.MediaKind{llm.Image, llm.Audio, llm.Video}
+
+// rows has all kinds.
+var rows = []row{
+	{kind: Chat, new: func(c common) (api, error) { return &chat{c}, nil }, talks: true, streams: true, carries: anyMedia},
+	{kind: Completions, new: func(c common) (api, error) { return &completions{c}, nil }, onlyText: true, streams: true},
+	{kind: Responses, new: func(c common) (api, error) { return &responses{c}, nil }, talks: true, streams: true, carries: anyMedia},
+	{kind: Embeddings, new: func(c common) (api, error) { return &embeddings{c}, nil }},
+	{kind: ChatVectors, new: func(c common) (api, error) { return &chatVectors{embeddings{c}}, nil }, talks: true, carries: anyMedia},
+	{kind: Images, new: func(c common) (api, error) { return &images{c}, nil }, streams: true},
+	{kind: ImageEdit, new: func(c common) (api, error) { return &imageEdit{images{c}}, nil }, streams: true, carries: []llm.MediaKind{llm.Image}},
+	{kind: Transcription, new: func(c common) (api, error) { return &transcription{c}, nil }, streams: true, carries: []llm.MediaKind{llm.Audio}},
+	{kind: Messages, new: func(c common) (api, error) { return &messages{c}, nil }, talks: true, streams: true, carries: []llm.MediaKind{llm.Image}},
+	{kind: CohereRank, new: newRanking},
+	{kind: TEIRank, new: newRanking},
+	{kind: NIMRank, new: newRanking},
+	{kind: TGI, new: func(c common) (api, error) { return &tgi{c}, nil }, onlyText: true, streams: true, carries: []llm.MediaKind{llm.Image}},
+	{kind: Generate, new: func(c common) (api, error) { return &generate{c}, nil }, onlyText: true, streams: true},
+	{kind: KServeText, onlyText: true, streams: true},
+	{kind: KServeTokens, onlyText: true, streams: true},
+	{kind: Raw, new: func(c common) (api, error) { return &raw{c}, nil }, talks: true, streams: true, carries: anyMedia},
+	{kind: Template, new: newTemplate, talks: true, streams: true, carries: anyMedia},
+}
+
+// row returns what is known of a kind; nothing of an unknown one.
+func (k Kind) row() row {
+	if i := slices.IndexFunc(rows, func(r row) bool { return r.kind == k }); i >= 0 {
+		return rows[i]
+	}
+	return row{}
+}
+
 // Kinds lists the names of all kinds.
 func Kinds() []string {
-	return []string{
-		string(Chat), string(Completions), string(Responses), string(Embeddings), string(ChatVectors), string(Images), string(ImageEdit), string(Transcription), string(Messages),
-		string(CohereRank), string(TEIRank), string(NIMRank), string(TGI), string(Generate), string(KServeText), string(KServeTokens),
-		string(Raw), string(Template),
+	var names []string
+	for _, r := range rows {
+		names = append(names, string(r.kind))
 	}
+	return names
 }
 
 // Parse finds a kind by its name.
@@ -98,38 +141,13 @@ func Parse(name string) (Kind, error) {
 func (k Kind) GRPC() bool { return k == KServeText || k == KServeTokens }
 
 // Talks reports whether a kind's requests can carry earlier turns and a system prompt.
-func (k Kind) Talks() bool {
-	switch k {
-	case Chat, Responses, Messages, ChatVectors, Raw, Template:
-		return true
-	case Completions, Embeddings, Images, ImageEdit, Transcription, CohereRank, TEIRank, NIMRank, TGI, Generate, KServeText, KServeTokens:
-	}
-	return false
-}
+func (k Kind) Talks() bool { return k.row().talks }
 
 // Carries reports whether a kind's requests can carry an image, audio or a video.
-func (k Kind) Carries(m llm.MediaKind) bool {
-	switch k {
-	case Chat, Responses, ChatVectors, Raw, Template:
-		return true
-	case Messages, TGI, ImageEdit:
-		return m == llm.Image
-	case Transcription:
-		return m == llm.Audio
-	case Completions, Embeddings, Images, CohereRank, TEIRank, NIMRank, Generate, KServeText, KServeTokens:
-	}
-	return false
-}
+func (k Kind) Carries(m llm.MediaKind) bool { return slices.Contains(k.row().carries, m) }
 
 // Streams reports whether a kind has streamed responses.
-func (k Kind) Streams() bool {
-	switch k {
-	case Embeddings, ChatVectors, CohereRank, TEIRank, NIMRank:
-		return false
-	case Chat, Completions, Responses, Images, ImageEdit, Transcription, Messages, TGI, Generate, KServeText, KServeTokens, Raw, Template:
-	}
-	return true
-}
+func (k Kind) Streams() bool { return k.row().streams }
 
 // SetsLeast reports whether a kind's requests can set the least number of tokens of a response.
 func (k Kind) SetsLeast() bool {
@@ -137,14 +155,7 @@ func (k Kind) SetsLeast() bool {
 }
 
 // TakesText reports whether a kind's requests carry one text, without messages.
-func (k Kind) TakesText() bool {
-	switch k {
-	case Completions, TGI, Generate, KServeText, KServeTokens:
-		return true
-	case Chat, Responses, Embeddings, ChatVectors, Images, ImageEdit, Transcription, Messages, CohereRank, TEIRank, NIMRank, Raw, Template:
-	}
-	return false
-}
+func (k Kind) TakesText() bool { return k.row().onlyText }
 
 // Options apply to every request of a run.
 type Options struct {
@@ -210,46 +221,15 @@ func New(o Options) (Endpoint, error) {
 	if o.Kind.GRPC() {
 		return newKServe(c)
 	}
+	newAPI := o.Kind.row().new
+	if newAPI == nil {
+		return nil, fmt.Errorf("unknown endpoint type %q", o.Kind)
+	}
 	a, err := newAPI(c)
 	if err != nil {
 		return nil, err
 	}
 	return overHTTP{a, o.Kind}, nil
-}
-
-func newAPI(c common) (api, error) {
-	switch c.Kind {
-	case Chat:
-		return &chat{c}, nil
-	case Completions:
-		return &completions{c}, nil
-	case Responses:
-		return &responses{c}, nil
-	case Embeddings:
-		return &embeddings{c}, nil
-	case ChatVectors:
-		return &chatVectors{embeddings{c}}, nil
-	case Images:
-		return &images{c}, nil
-	case ImageEdit:
-		return &imageEdit{images{c}}, nil
-	case Transcription:
-		return &transcription{c}, nil
-	case Messages:
-		return &messages{c}, nil
-	case CohereRank, TEIRank, NIMRank:
-		return &ranking{c}, nil
-	case TGI:
-		return &tgi{c}, nil
-	case Generate:
-		return &generate{c}, nil
-	case Raw:
-		return &raw{c}, nil
-	case Template:
-		return newTemplate(c)
-	case KServeText, KServeTokens:
-	}
-	return nil, fmt.Errorf("unknown endpoint type %q", c.Kind)
 }
 
 // api is an Endpoint over HTTP, whose requests are JSON documents, or forms (Kind.Form).
@@ -318,10 +298,7 @@ func fields(m map[string]json.RawMessage) []field {
 
 // model returns the model of a turn.
 func (c *common) model(r *Request) string {
-	if m := r.turn().Model; m != "" {
-		return m
-	}
-	return c.Model
+	return cmp.Or(r.turn().Model, c.Model)
 }
 
 // Read reads a complete response from the events and data that the engine kept. The error says why the response is not valid.

@@ -44,11 +44,7 @@ func (f *form) text(name, value string) {
 	}
 }
 
-// file adds a file.
-func (f *form) file(name, filename, contentType string, data []byte) {
-	f.part(name, filename, contentType, data)
-}
-
+// part adds a field, or a file if filename is not empty.
 func (f *form) part(name, filename, contentType string, data []byte) {
 	quote := strings.NewReplacer("\\", "\\\\", `"`, `\"`, "\r", "", "\n", "").Replace
 	f.b = append(f.b, "--"+boundary+"\r\nContent-Disposition: form-data; name=\""+quote(name)+`"`...)
@@ -92,6 +88,6 @@ func (f *form) media(name string, m llm.Media) error {
 	case "x-wav":
 		format = "wav"
 	}
-	f.file(name, strings.TrimSuffix(name, "[]")+"."+format, contentType, content)
+	f.part(name, strings.TrimSuffix(name, "[]")+"."+format, contentType, content)
 	return nil
 }

@@ -1,6 +1,7 @@
 package endpoint
 
 import (
+	"cmp"
 	"net/url"
 	"strings"
 
@@ -51,8 +52,8 @@ func (c *tgi) Event(a *Answer, payload []byte, at int64) {
 		defer func() { a.Ended = true }()
 	}
 	known := false
-	for n := 0; s.objectMore(n); n++ {
-		switch string(s.key()) {
+	for name := range s.members {
+		switch string(name) {
 		case "token":
 			known = true
 			a.token(&s)
@@ -67,8 +68,6 @@ func (c *tgi) Event(a *Answer, payload []byte, at int64) {
 			a.details(&s)
 		case "error":
 			a.fault("the server reports an error: %s", excerpt(s.value()))
-		default:
-			s.skip()
 		}
 	}
 	if s.bad || !known {
@@ -80,40 +79,31 @@ func (c *tgi) Event(a *Answer, payload []byte, at int64) {
 
 // token reads one token of a stream. Special tokens, such as the end of the text, are not content.
 func (a *Answer) token(s *scan) {
-	if !s.open('{') {
-		return
-	}
 	var text []byte
 	special := false
-	for n := 0; s.more('}', n); n++ {
-		switch string(s.key()) {
+	for name := range s.members {
+		switch string(name) {
 		case "text":
 			text = s.str()
 		case "special":
 			special = s.boolean()
-		default:
-			s.skip()
 		}
 	}
-	if !special {
+	if text != nil && !special {
 		a.text(text, llm.Text)
 		a.tokens = 1
 	}
 }
 
 func (a *Answer) details(s *scan) {
-	for n := 0; s.objectMore(n); n++ {
-		switch string(s.key()) {
+	for name := range s.members {
+		switch string(name) {
 		case "generated_tokens":
-			k, ok := s.number()
-			a.usage(&a.Usage.Completion, k, ok)
+			a.count(s, &a.Usage.Completion)
 		case "input_length":
-			k, ok := s.number()
-			a.usage(&a.Usage.Prompt, k, ok)
+			a.count(s, &a.Usage.Prompt)
 		case "finish_reason":
 			a.finish(s.str())
-		default:
-			s.skip()
 		}
 	}
 }
@@ -138,10 +128,7 @@ func (c *generate) Compose(r *Request) ([]byte, error) {
 	}
 	w := c.body(r)
 	w.text("text_input", strings.Join(texts, " "))
-	limit := r.MaxTokens
-	if limit == 0 {
-		limit = defaultTokens // models of TensorRT-LLM require one
-	}
+	limit := cmp.Or(r.MaxTokens, defaultTokens) // models of TensorRT-LLM require one
 	w.number("max_tokens", limit)
 	if c.ExactOutput {
 		w.number("min_length", limit)
@@ -154,12 +141,12 @@ func (c *generate) Event(a *Answer, payload []byte, at int64) {
 	data := c.begun(a, payload)
 	s := scan{b: data}
 	known := false
-	for n := 0; s.objectMore(n); n++ {
-		switch string(s.key()) {
+	for name := range s.members {
+		switch string(name) {
 		case "text_output":
 			known = true
 			if s.peek() == '[' {
-				for n := 0; s.arrayMore(n); n++ {
+				for range s.elements {
 					a.text(s.str(), llm.Text)
 				}
 			} else {
@@ -167,11 +154,8 @@ func (c *generate) Event(a *Answer, payload []byte, at int64) {
 			}
 		case "model_name":
 			known = true
-			s.skip()
 		case "error":
 			a.fault("the server reports an error: %s", jsonscan.Value(s.value()).AppendText(nil))
-		default:
-			s.skip()
 		}
 	}
 	if !s.end() || !known {

@@ -33,10 +33,10 @@ func (c *images) Event(a *Answer, payload []byte, at int64) {
 	}
 	s := scan{b: data}
 	a.Ended = true
-	for n := 0; s.objectMore(n); n++ {
-		switch string(s.key()) {
+	for name := range s.members {
+		switch string(name) {
 		case "data":
-			for n := 0; s.arrayMore(n); n++ {
+			for range s.elements {
 				a.image(&s)
 			}
 		case "b64_json", "url":
@@ -47,8 +47,6 @@ func (c *images) Event(a *Answer, payload []byte, at int64) {
 			a.openAIUsage(&s)
 		case "error":
 			a.fault("the server reports an error: %s", excerpt(s.value()))
-		default:
-			s.skip()
 		}
 	}
 	if !s.end() {
@@ -60,12 +58,10 @@ func (c *images) Event(a *Answer, payload []byte, at int64) {
 
 // image reads one element of data.
 func (a *Answer) image(s *scan) {
-	for n := 0; s.objectMore(n); n++ {
-		switch string(s.key()) {
+	for name := range s.members {
+		switch string(name) {
 		case "b64_json", "url":
 			a.markImage(s.value())
-		default:
-			s.skip()
 		}
 	}
 }

@@ -66,8 +66,8 @@ func (c *responses) Event(a *Answer, payload []byte, at int64) {
 func (a *Answer) responseEvent(s *scan) {
 	var kind, delta, message []byte
 	at := scan{}
-	for n := 0; s.objectMore(n); n++ {
-		switch string(s.key()) {
+	for name := range s.members {
+		switch string(name) {
 		case "type":
 			kind = s.str()
 		case "delta":
@@ -76,8 +76,6 @@ func (a *Answer) responseEvent(s *scan) {
 			message = s.str()
 		case "response":
 			at = scan{b: s.value()}
-		default:
-			s.skip()
 		}
 	}
 	switch string(kind) {
@@ -97,22 +95,20 @@ func (a *Answer) responseEvent(s *scan) {
 
 // summary reads the usage of a streamed response, whose content was read before.
 func (a *Answer) summary(s *scan) {
-	for n := 0; s.objectMore(n); n++ {
-		switch string(s.key()) {
+	for name := range s.members {
+		switch string(name) {
 		case "usage":
 			a.openAIUsage(s)
 		case "status":
 			a.finish(s.str())
-		default:
-			s.skip()
 		}
 	}
 }
 
 // response reads a whole response.
 func (a *Answer) response(s *scan) {
-	for n := 0; s.objectMore(n); n++ {
-		switch string(s.key()) {
+	for name := range s.members {
+		switch string(name) {
 		case "usage":
 			a.openAIUsage(s)
 		case "status":
@@ -122,23 +118,18 @@ func (a *Answer) response(s *scan) {
 				a.Ended = true
 			}
 		case "output":
-			for n := 0; s.arrayMore(n); n++ {
+			for range s.elements {
 				a.outputItem(s)
 			}
-		default:
-			s.skip()
 		}
 	}
 }
 
 // outputItem reads a message, reasoning or a tool call.
 func (a *Answer) outputItem(s *scan) {
-	if !s.open('{') {
-		return
-	}
 	kind := llm.Text
-	for n := 0; s.more('}', n); n++ {
-		switch string(s.key()) {
+	for name := range s.members {
+		switch string(name) {
 		case "type":
 			switch string(s.str()) {
 			case `"reasoning"`:
@@ -147,25 +138,21 @@ func (a *Answer) outputItem(s *scan) {
 				kind = llm.Tool
 			}
 		case "content", "summary":
-			for n := 0; s.arrayMore(n); n++ {
+			for range s.elements {
 				a.part(s, kind)
 			}
 		case "arguments":
 			a.text(s.str(), llm.Tool)
-		default:
-			s.skip()
 		}
 	}
 }
 
 // part reads the text of one part.
 func (a *Answer) part(s *scan, kind llm.ChunkKind) {
-	for n := 0; s.objectMore(n); n++ {
-		switch string(s.key()) {
+	for name := range s.members {
+		switch string(name) {
 		case "text", "refusal":
 			a.text(s.str(), kind)
-		default:
-			s.skip()
 		}
 	}
 }

@@ -61,9 +61,30 @@ func (s *scan) more(closing byte, n int) bool {
 	return true
 }
 
-// objectMore and arrayMore are more for a value that may be something else, which they skip: member or element 0 opens it.
-func (s *scan) objectMore(n int) bool { return (n > 0 || s.open('{')) && s.more('}', n) }
-func (s *scan) arrayMore(n int) bool  { return (n > 0 || s.open('[')) && s.more(']', n) }
+// members yields the name of each member of an object. It skips the values that the loop does not read, and a value that is not an object.
+func (s *scan) members(yield func(name []byte) bool) {
+	if !s.open('{') {
+		return
+	}
+	for n := 0; s.more('}', n); n++ {
+		name, value := s.key(), s.i
+		if !yield(name) {
+			return
+		}
+		if s.i == value {
+			s.skip()
+		}
+	}
+}
+
+// elements stops before each element of an array, which the loop reads. It skips a value that is not an array.
+func (s *scan) elements(yield func() bool) {
+	if !s.open('[') {
+		return
+	}
+	for n := 0; s.more(']', n) && yield(); n++ {
+	}
+}
 
 // key reads the name of a member, without its quotes, and the colon. It does not decode escapes: no name that we need has any.
 func (s *scan) key() []byte {

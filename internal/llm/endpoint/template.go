@@ -121,12 +121,10 @@ func (c *custom) Event(a *Answer, payload []byte, at int64) {
 		return
 	}
 	if v := find(data, c.prompt); v != nil {
-		k, ok := (&scan{b: v}).number()
-		a.usage(&a.Usage.Prompt, k, ok)
+		a.count(&scan{b: v}, &a.Usage.Prompt)
 	}
 	if v := find(data, c.done); v != nil {
-		k, ok := (&scan{b: v}).number()
-		a.usage(&a.Usage.Completion, k, ok)
+		a.count(&scan{b: v}, &a.Usage.Completion)
 	}
 	switch v := c.content(data); {
 	case len(v) > 0 && v[0] == '"':
@@ -146,20 +144,18 @@ func find(data []byte, path []string) []byte {
 		index, err := strconv.Atoi(step)
 		switch s.peek() {
 		case '{':
-			s.i++
-			for n := 0; s.more('}', n); n++ {
-				if name := s.key(); string(name) == step {
+			for name := range s.members {
+				if string(name) == step {
 					data = s.value()
-				} else {
-					s.skip()
 				}
 			}
 		case '[':
-			s.i++
-			for n := 0; s.more(']', n); n++ {
+			n := 0
+			for range s.elements {
 				if v := s.value(); err == nil && n == index {
 					data = v
 				}
+				n++
 			}
 		}
 		if data == nil {

@@ -45,8 +45,8 @@ func (c *transcription) Event(a *Answer, payload []byte, at int64) {
 		return
 	}
 	s := scan{b: data}
-	for n := 0; s.objectMore(n); n++ {
-		c.member(a, &s, string(s.key()))
+	for name := range s.members {
+		c.member(a, &s, string(name))
 	}
 	if !s.end() {
 		a.fault("the response is not the JSON of a transcription: %s", excerpt(data))
@@ -68,7 +68,7 @@ func (c *transcription) member(a *Answer, s *scan, key string) {
 			a.text(v, llm.Text)
 		}
 	case "choices":
-		for n := 0; s.arrayMore(n); n++ {
+		for range s.elements {
 			a.choice(s)
 		}
 	case "type":
@@ -79,8 +79,6 @@ func (c *transcription) member(a *Answer, s *scan, key string) {
 		if v := s.value(); len(v) > 0 && string(v) != "null" {
 			a.fault("the server reports an error: %s", excerpt(v))
 		}
-	default:
-		s.skip()
 	}
 }
 

@@ -22,16 +22,14 @@ func (c *embeddings) Compose(r *Request) ([]byte, error) {
 func (c *embeddings) Event(a *Answer, payload []byte, at int64) {
 	a.begin()
 	s := scan{b: payload}
-	for n := 0; s.objectMore(n); n++ {
-		switch string(s.key()) {
+	for name := range s.members {
+		switch string(name) {
 		case "data":
-			for n := 0; s.arrayMore(n); n++ {
+			for range s.elements {
 				a.vector(&s)
 			}
 		case "usage":
 			a.openAIUsage(&s)
-		default:
-			s.skip()
 		}
 	}
 	a.single(&s, payload, at, "an embedding")
@@ -39,9 +37,8 @@ func (c *embeddings) Event(a *Answer, payload []byte, at int64) {
 
 // vector reads one element of data: its embedding must not be empty.
 func (a *Answer) vector(s *scan) {
-	for n := 0; s.objectMore(n); n++ {
-		if string(s.key()) != "embedding" {
-			s.skip()
+	for name := range s.members {
+		if string(name) != "embedding" {
 			continue
 		}
 		if v := s.value(); len(v) > 2 && (v[0] == '[' || v[0] == '"') {
@@ -80,6 +77,8 @@ func (c *chatVectors) Compose(r *Request) ([]byte, error) {
 
 // ranking is rerank in three dialects: Cohere's, that of Hugging Face's text-embeddings-inference, and NIM's.
 type ranking struct{ common }
+
+func newRanking(c common) (api, error) { return &ranking{c}, nil }
 
 func (c *ranking) Path() string {
 	if c.Kind == CohereRank {
@@ -140,15 +139,13 @@ func (c *ranking) Event(a *Answer, payload []byte, at int64) {
 	s := scan{b: payload}
 	if s.peek() == '[' {
 		a.places(&s)
-	} else if s.open('{') {
-		for n := 0; s.more('}', n); n++ {
-			switch string(s.key()) {
+	} else {
+		for name := range s.members {
+			switch string(name) {
 			case "results", "rankings", "data":
 				a.places(&s)
 			case "usage":
 				a.openAIUsage(&s)
-			default:
-				s.skip()
 			}
 		}
 	}
@@ -156,7 +153,7 @@ func (c *ranking) Event(a *Answer, payload []byte, at int64) {
 }
 
 func (a *Answer) places(s *scan) {
-	for n := 0; s.arrayMore(n); n++ {
+	for range s.elements {
 		s.skip()
 		if !s.bad {
 			a.mark(llm.Other)

@@ -37,7 +37,7 @@ func newBlank(cfg *kserve.ModelConfig, par params, lat latency, env Env) (*blank
 			elements *= int(max(d, 1))
 		}
 		if kind == tensor.Bytes {
-			t.Data = bytes.Repeat(appendString(nil, string(bytes.Repeat([]byte("x"), par.integer("string_length", 0)))), elements)
+			t.Data = bytes.Repeat(tensor.AppendElement(nil, string(bytes.Repeat([]byte("x"), par.integer("string_length", 0)))), elements)
 		} else {
 			t.Data = make([]byte, elements*kind.Size())
 		}

@@ -72,7 +72,7 @@ func (detokenize) Execute(_ context.Context, jobs []*Job) {
 				text.WriteString(" tok")
 				text.WriteString(strconv.FormatUint(uint64(binary.LittleEndian.Uint32(in.Data[4*(r*width+k):])), 10))
 			}
-			out = appendString(out, text.String())
+			out = tensor.AppendElement(out, text.String())
 		}
 		j.Send(shaped(j.Request, "OUTPUT", tensor.Bytes, out, 1))
 	}

@@ -45,9 +45,9 @@ func number(t tensor.Datatype, b []byte) num {
 	case tensor.FP64:
 		return num{real: math.Float64frombits(le.Uint64(b)), float: true}
 	case tensor.BF16:
-		return num{real: float64(math.Float32frombits(uint32(le.Uint16(b)) << 16)), float: true}
+		return num{real: float64(tensor.Float32FromBF16(le.Uint16(b))), float: true}
 	case tensor.FP16:
-		return num{real: halfToFloat(le.Uint16(b)), float: true}
+		return num{real: float64(tensor.Float32FromFP16(le.Uint16(b))), float: true}
 	case tensor.Invalid, tensor.Bytes, tensor.JSON:
 	}
 	return num{}
@@ -72,44 +72,7 @@ func putNumber(t tensor.Datatype, b []byte, n num) {
 	case tensor.BF16:
 		le.PutUint16(b, uint16(math.Float32bits(float32(n.real))>>16))
 	case tensor.FP16:
-		le.PutUint16(b, floatToHalf(n.real))
+		le.PutUint16(b, tensor.FP16FromFloat32(float32(n.real)))
 	case tensor.Invalid, tensor.Bytes, tensor.JSON:
 	}
-}
-
-// halfToFloat widens an IEEE half: 1 bit sign, 5 bits exponent, 10 bits fraction.
-func halfToFloat(h uint16) float64 {
-	sign, exp, frac := float64(1), int(h>>10&0x1f), float64(h&0x3ff)
-	if h>>15 == 1 {
-		sign = -1
-	}
-	switch exp {
-	case 0:
-		return sign * math.Ldexp(frac, -24)
-	case 31:
-		if frac != 0 {
-			return math.NaN()
-		}
-		return math.Inf(int(sign))
-	}
-	return sign * math.Ldexp(1024+frac, exp-25)
-}
-
-// floatToHalf narrows to the nearest half, ties to even.
-func floatToHalf(f float64) uint16 {
-	var sign uint16
-	if math.Signbit(f) {
-		sign, f = 0x8000, -f
-	}
-	switch {
-	case math.IsNaN(f):
-		return 0x7e00
-	case f >= 65520:
-		return sign | 0x7c00
-	case f < 0x1p-14:
-		return sign | uint16(math.RoundToEven(math.Ldexp(f, 24)))
-	}
-	frac, exp := math.Frexp(f) // f = frac * 2^exp with frac in [0.5, 1)
-	bits := math.RoundToEven(math.Ldexp(frac, 11))
-	return sign | (uint16(exp+13)<<10 + uint16(bits))
 }

@@ -76,7 +76,7 @@ func plus(in *tensor.Tensor, extra int64) []byte {
 			var s string
 			s, rest = nextString(rest)
 			n, _ := strconv.ParseInt(s, 10, 64) // text that is not a number counts as 0
-			out = appendString(out, strconv.FormatInt(n+extra, 10))
+			out = tensor.AppendElement(out, strconv.FormatInt(n+extra, 10))
 		}
 		return out
 	}

@@ -117,8 +117,8 @@ func stringSums(x, y []byte) (sum, diff []byte) {
 		b, y = nextString(y)
 		m, _ := strconv.Atoi(a) // text that is not a number counts as 0, so that random text can be sent too
 		n, _ := strconv.Atoi(b)
-		sum = appendString(sum, strconv.Itoa(m+n))
-		diff = appendString(diff, strconv.Itoa(m-n))
+		sum = tensor.AppendElement(sum, strconv.Itoa(m+n))
+		diff = tensor.AppendElement(diff, strconv.Itoa(m-n))
 	}
 	return sum, diff
 }
@@ -132,10 +132,4 @@ func nextString(b []byte) (string, []byte) {
 	b = b[4:]
 	n = min(n, len(b))
 	return string(b[:n]), b[n:]
-}
-
-// appendString adds one element in the raw form of a BYTES tensor.
-func appendString(b []byte, s string) []byte {
-	b = binary.LittleEndian.AppendUint32(b, uint32(len(s)))
-	return append(b, s...)
 }

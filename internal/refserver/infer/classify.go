@@ -1,6 +1,7 @@
 package infer
 
 import (
+	"cmp"
 	"encoding/binary"
 	"math"
 	"slices"
@@ -53,14 +54,7 @@ func top(t tensor.Datatype, row []byte, n int) []int {
 		index[i] = i
 	}
 	slices.SortStableFunc(index, func(a, b int) int {
-		x, y := valueOf(t, row[a*size:]), valueOf(t, row[b*size:])
-		switch {
-		case x > y:
-			return -1
-		case x < y:
-			return 1
-		}
-		return 0
+		return cmp.Compare(valueOf(t, row[b*size:]), valueOf(t, row[a*size:]))
 	})
 	return index[:n]
 }

@@ -1,8 +1,6 @@
 package kgrpc
 
 import (
-	"encoding/binary"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -162,83 +160,41 @@ func (s *Service) inputs(req *infer.Request, in *kserve.ModelInferRequest) error
 
 // typed turns typed contents into raw data.
 func typed(model string, t *tensor.Tensor, c *kserve.InferTensorContents) ([]byte, error) {
-	le := binary.LittleEndian
-	var out []byte
-	var kinds []tensor.Datatype
 	switch {
 	case len(c.GetBoolContents()) > 0:
-		kinds = []tensor.Datatype{tensor.Bool}
-		for _, v := range c.GetBoolContents() {
-			b := byte(0)
-			if v {
-				b = 1
-			}
-			out = append(out, b)
-		}
+		return packed(model, t, c.GetBoolContents(), tensor.Bool)
 	case len(c.GetIntContents()) > 0:
-		kinds = []tensor.Datatype{tensor.Int32, tensor.Int8, tensor.Int16}
-		for _, v := range c.GetIntContents() {
-			out = appendLow(out, uint64(int64(v)), t.Type.Size())
-		}
+		return packed(model, t, c.GetIntContents(), tensor.Int32, tensor.Int8, tensor.Int16)
 	case len(c.GetInt64Contents()) > 0:
-		kinds = []tensor.Datatype{tensor.Int64}
-		for _, v := range c.GetInt64Contents() {
-			out = le.AppendUint64(out, uint64(v))
-		}
+		return packed(model, t, c.GetInt64Contents(), tensor.Int64)
 	case len(c.GetUintContents()) > 0:
-		kinds = []tensor.Datatype{tensor.Uint32, tensor.Uint8, tensor.Uint16}
-		for _, v := range c.GetUintContents() {
-			out = appendLow(out, uint64(v), t.Type.Size())
-		}
+		return packed(model, t, c.GetUintContents(), tensor.Uint32, tensor.Uint8, tensor.Uint16)
 	case len(c.GetUint64Contents()) > 0:
-		kinds = []tensor.Datatype{tensor.Uint64}
-		for _, v := range c.GetUint64Contents() {
-			out = le.AppendUint64(out, v)
-		}
-	default:
-		return typedRest(model, t, c)
+		return packed(model, t, c.GetUint64Contents(), tensor.Uint64)
+	case len(c.GetFp32Contents()) > 0:
+		return packed(model, t, c.GetFp32Contents(), tensor.FP32)
+	case len(c.GetFp64Contents()) > 0:
+		return packed(model, t, c.GetFp64Contents(), tensor.FP64)
+	case len(c.GetBytesContents()) > 0:
+		return tensor.PackBytes(c.GetBytesContents()), fitting(model, t, tensor.Bytes)
 	}
-	return out, fitting(model, t, kinds)
+	return nil, nil
 }
 
-func typedRest(model string, t *tensor.Tensor, c *kserve.InferTensorContents) ([]byte, error) {
-	le := binary.LittleEndian
-	var out []byte
-	var kinds []tensor.Datatype
-	switch {
-	case len(c.GetFp32Contents()) > 0:
-		kinds = []tensor.Datatype{tensor.FP32}
-		for _, v := range c.GetFp32Contents() {
-			out = le.AppendUint32(out, math.Float32bits(v))
-		}
-	case len(c.GetFp64Contents()) > 0:
-		kinds = []tensor.Datatype{tensor.FP64}
-		for _, v := range c.GetFp64Contents() {
-			out = le.AppendUint64(out, math.Float64bits(v))
-		}
-	case len(c.GetBytesContents()) > 0:
-		kinds = []tensor.Datatype{tensor.Bytes}
-		for _, v := range c.GetBytesContents() {
-			out = append(le.AppendUint32(out, uint32(len(v))), v...)
-		}
-	default:
-		return nil, nil
+// packed is the raw form of elements that a tensor of one of the kinds may have.
+func packed[T bool | int32 | int64 | uint32 | uint64 | float32 | float64](model string, t *tensor.Tensor, elems []T, kinds ...tensor.Datatype) ([]byte, error) {
+	if err := fitting(model, t, kinds...); err != nil {
+		return nil, err
 	}
-	return out, fitting(model, t, kinds)
+	return tensor.Pack(t.Type, elems), nil
 }
 
 // fitting checks that the contents are of the input's type; the first kind is the one named in the error.
-func fitting(model string, t *tensor.Tensor, kinds []tensor.Datatype) error {
+func fitting(model string, t *tensor.Tensor, kinds ...tensor.Datatype) error {
 	if slices.Contains(kinds, t.Type) {
 		return nil
 	}
 	return bad("unexpected explicit tensor data for input tensor '%s' for model '%s' of type '%s', expected datatype '%s'", t.Name, model, kinds[0], t.Type)
-}
-
-func appendLow(b []byte, v uint64, size int) []byte {
-	var all [8]byte
-	binary.LittleEndian.PutUint64(all[:], v)
-	return append(b, all[:size]...)
 }
 
 func (s *Service) output(o *kserve.ModelInferRequest_InferRequestedOutputTensor) (infer.Output, error) {

@@ -11,7 +11,6 @@ import (
 	"github.com/redline-bench/redline/internal/proto/kserve"
 	"github.com/redline-bench/redline/internal/refserver/core"
 	"github.com/redline-bench/redline/internal/refserver/infer"
-	"github.com/redline-bench/redline/internal/refserver/model"
 )
 
 // Service answers the calls of one server.
@@ -22,7 +21,7 @@ type Service struct {
 
 // Register adds the service of a core to a gRPC server.
 func Register(s *grpc.Server, c *core.Core) {
-	kserve.RegisterGRPCInferenceServiceServer(s, &Service{core: c})
+	kserve.RegisterGRPCInferenceServiceServer(s, New(c))
 }
 
 // failure carries an error as a gRPC status.
@@ -54,7 +53,7 @@ func (s *Service) ModelReady(_ context.Context, r *kserve.ModelReadyRequest) (*k
 
 // ServerMetadata describes the server.
 func (s *Service) ServerMetadata(context.Context, *kserve.ServerMetadataRequest) (*kserve.ServerMetadataResponse, error) {
-	return &kserve.ServerMetadataResponse{Name: core.Name, Version: core.Version, Extensions: core.Extensions()}, nil
+	return core.ServerMetadata(), nil
 }
 
 // ModelMetadata describes the tensors of a model.
@@ -63,19 +62,13 @@ func (s *Service) ModelMetadata(_ context.Context, r *kserve.ModelMetadataReques
 	if err != nil {
 		return nil, failure(err)
 	}
-	d := m.Describe()
-	return &kserve.ModelMetadataResponse{
-		Name: m.Name(), Versions: s.core.Models.Versions(m.Name()), Platform: m.Platform(),
-		Inputs: tensors(d.Inputs), Outputs: tensors(d.Outputs),
-	}, nil
+	return s.core.ModelMetadata(m), nil
 }
 
-func tensors(list []model.Tensor) []*kserve.ModelMetadataResponse_TensorMetadata {
-	out := make([]*kserve.ModelMetadataResponse_TensorMetadata, 0, len(list))
-	for _, t := range list {
-		out = append(out, &kserve.ModelMetadataResponse_TensorMetadata{Name: t.Name, Datatype: t.Type.String(), Shape: t.Shape})
-	}
-	return out
+// ModelStatistics gives the counters of one model, or of all.
+func (s *Service) ModelStatistics(_ context.Context, r *kserve.ModelStatisticsRequest) (*kserve.ModelStatisticsResponse, error) {
+	out, err := s.core.Statistics(r.GetName(), r.GetVersion())
+	return out, failure(err)
 }
 
 // ModelConfig gives the whole configuration of a model.

@@ -234,7 +234,7 @@ func flatResponse(m *model.Model, req *infer.Request, resp *infer.Response) []by
 	}
 	for _, t := range resp.Outputs {
 		data := appendData(nil, t)
-		if n, ok := elementCount(t.Shape); ok && n == 1 {
+		if t.Shape.Elements() == 1 {
 			data = data[1 : len(data)-1]
 		}
 		members[t.Name] = data
@@ -247,11 +247,6 @@ func flatResponse(m *model.Model, req *infer.Request, resp *infer.Response) []by
 		b = append(append(rjson.AppendString(b, name), ':'), members[name]...)
 	}
 	return append(b, '}')
-}
-
-func elementCount(shape tensor.Shape) (int64, bool) {
-	n := shape.Elements()
-	return n, n >= 0
 }
 
 // queue lets a model reply without waiting for a slow reader: it keeps responses in memory until they are written.

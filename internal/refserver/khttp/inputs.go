@@ -168,7 +168,7 @@ func jsonStrings(out []byte, v *rjson.Value) ([]byte, error) {
 		}
 		return out, nil
 	case rjson.String:
-		return appendElement(out, []byte(v.Text)), nil
+		return tensor.AppendElement(out, v.Text), nil
 	case rjson.Null, rjson.Bool, rjson.Number, rjson.Object:
 	}
 	return nil, infer.Errorf(infer.Internal, "Unable to parse JSON bytes array: %s", notString)

@@ -10,7 +10,7 @@ import (
 	"github.com/redline-bench/redline/internal/refserver/rjson"
 )
 
-// appendMessage writes a message as Triton writes a model configuration: fields in the order of their declaration,
+// appendMessage writes a message as Triton writes a model configuration, metadata and statistics: fields in the order of their declaration,
 // names as declared, scalars and lists also when empty, messages and choices only when set, 64-bit integers as numbers.
 func appendMessage(b []byte, m protoreflect.Message) []byte {
 	b = append(b, '{')

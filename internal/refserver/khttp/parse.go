@@ -112,7 +112,7 @@ func (rd *reader) raw() error {
 		if free >= 0 || elements != 1 {
 			return bad("%sFor BYTE datatype raw input '%s', the model must have input shape [1]", rd.req.Label(), t.Name)
 		}
-		t.Data = appendElement(nil, rd.binary)
+		t.Data = tensor.AppendElement(nil, rd.binary)
 	} else if free >= 0 {
 		t.Shape[free] = int64(len(rd.binary)) / max(elements, 1) / int64(t.Type.Size())
 	}

@@ -3,16 +3,10 @@ package khttp
 import (
 	"encoding/binary"
 	"math"
-	"strconv"
 
 	"github.com/redline-bench/redline/internal/refserver/rjson"
 	"github.com/redline-bench/redline/internal/tensor"
 )
-
-func appendElement(b, s []byte) []byte {
-	b = binary.LittleEndian.AppendUint32(b, uint32(len(s)))
-	return append(b, s...)
-}
 
 // elements collects the numbers of a tensor in raw form.
 type elements struct {
@@ -109,32 +103,16 @@ func appendData(b []byte, t tensor.Tensor) []byte {
 	return append(b, ']')
 }
 
+// appendNumber writes one element. Triton writes floating-point numbers of both sizes with the digits of the larger one.
 func appendNumber(b []byte, kind tensor.Datatype, raw []byte) []byte {
-	le := binary.LittleEndian
 	switch kind {
-	case tensor.Bool:
-		return strconv.AppendBool(b, raw[0] != 0)
-	case tensor.Uint8:
-		return strconv.AppendUint(b, uint64(raw[0]), 10)
-	case tensor.Uint16:
-		return strconv.AppendUint(b, uint64(le.Uint16(raw)), 10)
-	case tensor.Uint32:
-		return strconv.AppendUint(b, uint64(le.Uint32(raw)), 10)
-	case tensor.Uint64:
-		return strconv.AppendUint(b, le.Uint64(raw), 10)
-	case tensor.Int8:
-		return strconv.AppendInt(b, int64(int8(raw[0])), 10)
-	case tensor.Int16:
-		return strconv.AppendInt(b, int64(int16(le.Uint16(raw))), 10)
-	case tensor.Int32:
-		return strconv.AppendInt(b, int64(int32(le.Uint32(raw))), 10)
-	case tensor.Int64:
-		return strconv.AppendInt(b, int64(le.Uint64(raw)), 10)
 	case tensor.FP32:
-		return rjson.AppendFloat(b, float64(math.Float32frombits(le.Uint32(raw))))
+		return rjson.AppendFloat(b, float64(math.Float32frombits(binary.LittleEndian.Uint32(raw))))
 	case tensor.FP64:
-		return rjson.AppendFloat(b, math.Float64frombits(le.Uint64(raw)))
-	case tensor.Invalid, tensor.FP16, tensor.BF16, tensor.Bytes, tensor.JSON:
+		return rjson.AppendFloat(b, math.Float64frombits(binary.LittleEndian.Uint64(raw)))
+	case tensor.FP16, tensor.BF16:
+		return append(b, "null"...)
+	default:
+		return tensor.AppendNumber(b, kind, raw)
 	}
-	return append(b, "null"...)
 }

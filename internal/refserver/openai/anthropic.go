@@ -107,9 +107,10 @@ func (l *anthropicReply) delta(k, count int, said string) map[string]any {
 	return map[string]any{"type": "text_delta", "text": said}
 }
 
-func (l *anthropicReply) send(kind string, v map[string]any, tokens int) error {
+// send sends an event; l.x.err has the first error.
+func (l *anthropicReply) send(kind string, v map[string]any, tokens int) {
 	v["type"] = kind
-	return l.x.event(kind, v, tokens)
+	_ = l.x.event(kind, v, tokens)
 }
 
 // streamLetter sends the events of a message: blocks, and in them a delta for each token.
@@ -117,47 +118,32 @@ func (h *Handler) streamLetter(l *anthropicReply) error {
 	index := -1
 	err := h.tokens(l.x, l.n, func(k int, said string, count int) error {
 		if k == 0 {
-			if err := l.send("message_start", map[string]any{"message": l.body([]any{}, nil, 0)}, 0); err != nil {
-				return err
-			}
+			l.send("message_start", map[string]any{"message": l.body([]any{}, nil, 0)}, 0)
 		}
 		if k == 0 || k == l.x.reasoning {
-			if err := l.next(&index, k); err != nil {
-				return err
-			}
+			l.next(&index, k)
 		}
-		return l.send("content_block_delta", map[string]any{"index": index, "delta": l.delta(k, count, said)}, count)
+		l.send("content_block_delta", map[string]any{"index": index, "delta": l.delta(k, count, said)}, count)
+		return l.x.err
 	})
 	if err != nil {
 		return err
 	}
-	if err := l.send("content_block_stop", map[string]any{"index": index}, 0); err != nil {
-		return err
-	}
-	end := map[string]any{"delta": map[string]any{"stop_reason": l.reason(), "stop_sequence": nil}, "usage": l.usage(l.n)}
-	if err := l.send("message_delta", end, 0); err != nil {
-		return err
-	}
-	return l.send("message_stop", map[string]any{}, 0)
+	l.send("content_block_stop", map[string]any{"index": index}, 0)
+	l.send("message_delta", map[string]any{"delta": map[string]any{"stop_reason": l.reason(), "stop_sequence": nil}, "usage": l.usage(l.n)}, 0)
+	l.send("message_stop", map[string]any{}, 0)
+	return l.x.err
 }
 
 // next ends the block before token k, if there is one, and begins the one that it belongs to.
-func (l *anthropicReply) next(index *int, k int) error {
+func (l *anthropicReply) next(index *int, k int) {
 	if *index >= 0 {
-		signed := map[string]any{"index": *index, "delta": map[string]any{"type": "signature_delta", "signature": "signed"}}
-		if err := l.send("content_block_delta", signed, 0); err != nil {
-			return err
-		}
-		if err := l.send("content_block_stop", map[string]any{"index": *index}, 0); err != nil {
-			return err
-		}
+		l.send("content_block_delta", map[string]any{"index": *index, "delta": map[string]any{"type": "signature_delta", "signature": "signed"}}, 0)
+		l.send("content_block_stop", map[string]any{"index": *index}, 0)
 	}
 	*index++
-	if err := l.send("content_block_start", map[string]any{"index": *index, "content_block": l.block(k)}, 0); err != nil {
-		return err
+	l.send("content_block_start", map[string]any{"index": *index, "content_block": l.block(k)}, 0)
+	if *index == 0 {
+		l.send("ping", map[string]any{}, 0)
 	}
-	if *index > 0 {
-		return nil
-	}
-	return l.send("ping", map[string]any{}, 0)
 }

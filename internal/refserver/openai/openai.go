@@ -9,6 +9,7 @@
 package openai
 
 import (
+	"cmp"
 	"crypto/subtle"
 	"encoding/json"
 	"errors"
@@ -91,6 +92,7 @@ type exchange struct {
 	prompt    int // tokens of the prompt
 	reasoning int // how many of the first tokens are reasoning
 	id        string
+	err       error // of the first event that could not be sent
 }
 
 func (h *Handler) serve(w http.ResponseWriter, r *http.Request, f func(*exchange) error) {
@@ -120,10 +122,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, f func(*exchange
 		}
 		writeError(w, r, e)
 	}
-	id := r.Header.Get("X-Request-Id")
-	if id == "" {
-		id = x.id
-	}
+	id := cmp.Or(r.Header.Get("X-Request-Id"), x.id)
 	replied := time.Now()
 	x.out.Told(func(times []int64, tokens []int) {
 		h.cfg.Log.Add(reqlog.Entry{Model: r.URL.Path, ID: id, Parent: r.Header.Get("Traceparent"), Received: x.received, Replied: replied, Events: times, Tokens: tokens})
@@ -166,13 +165,18 @@ func (x *exchange) decode(to any) error {
 	return nil
 }
 
-// event sends one event of the stream, with a name if the API has event names.
+// event sends one event of the stream, with a name if the API has event names. After an error no more events are sent, and every
+// call returns that error.
 func (x *exchange) event(name string, v any, tokens int) error {
-	body, err := json.Marshal(v)
-	if err != nil {
-		return err
+	if x.err != nil {
+		return x.err
 	}
-	return x.out.Event(name, body, tokens)
+	body, err := json.Marshal(v)
+	if err == nil {
+		err = x.out.Event(name, body, tokens)
+	}
+	x.err = err
+	return err
 }
 
 func describe(name string) map[string]any {

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
@@ -112,15 +113,7 @@ func (h *Handler) rank(x *exchange, query string, documents []passage, top *int)
 		}
 		list[i] = ranked{i, float64(hits) / float64(max(words(query), 1)), d.Text}
 	}
-	slices.SortStableFunc(list, func(a, b ranked) int {
-		switch {
-		case a.score > b.score:
-			return -1
-		case a.score < b.score:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(list, func(a, b ranked) int { return cmp.Compare(b.score, a.score) })
 	if top != nil && *top >= 0 {
 		list = list[:min(*top, len(list))]
 	}

@@ -58,10 +58,9 @@ func (r *reply) ended(err error) error {
 	}
 	failed := r.body("failed")
 	failed["error"] = map[string]any{"code": e.kind, "message": e.text}
-	if err := r.send("error", map[string]any{"code": e.kind, "message": e.text, "param": nil}, 0); err != nil {
-		return err
-	}
-	return r.send("response.failed", map[string]any{"response": failed}, 0)
+	r.send("error", map[string]any{"code": e.kind, "message": e.text, "param": nil}, 0)
+	r.send("response.failed", map[string]any{"response": failed}, 0)
+	return r.x.err
 }
 
 // part is an item of the output and the tokens that it has.
@@ -140,11 +139,11 @@ func (r *reply) body(status string) map[string]any {
 	return v
 }
 
-// send sends an event under its number.
-func (r *reply) send(kind string, v map[string]any, tokens int) error {
+// send sends an event under its number; r.x.err has the first error.
+func (r *reply) send(kind string, v map[string]any, tokens int) {
 	v["type"], v["sequence_number"] = kind, r.events
 	r.events++
-	return r.x.event(kind, v, tokens)
+	_ = r.x.event(kind, v, tokens)
 }
 
 // within adds where in the output an event belongs.
@@ -173,25 +172,17 @@ func (p part) names() (added, delta, done, closed string) {
 // streamResponse sends the events around the items, and one for each token.
 func (h *Handler) streamResponse(r *reply) error {
 	for _, kind := range []string{"response.created", "response.in_progress"} {
-		if err := r.send(kind, map[string]any{"response": r.body("in_progress")}, 0); err != nil {
-			return err
-		}
+		r.send(kind, map[string]any{"response": r.body("in_progress")}, 0)
 	}
 	items := r.items()
-	if err := r.begin(items[0]); err != nil {
-		return err
-	}
+	r.begin(items[0])
 	err := h.tokens(r.x, r.n, func(k int, said string, count int) error {
 		p := items[0]
 		if k >= p.last {
-			if err := r.finish(p); err != nil {
-				return err
-			}
+			r.finish(p)
 			items = items[1:]
 			p = items[0]
-			if err := r.begin(p); err != nil {
-				return err
-			}
+			r.begin(p)
 		}
 		if p.kind == "function_call" {
 			said = arguments(k-p.first, count, r.n-p.first)
@@ -201,15 +192,15 @@ func (h *Handler) streamResponse(r *reply) error {
 			v["logprobs"] = []any{}
 		}
 		_, delta, _, _ := p.names()
-		return r.send(delta, v, count)
+		r.send(delta, v, count)
+		return r.x.err
 	})
 	if err != nil {
 		return err
 	}
-	if err := r.finish(items[0]); err != nil {
-		return err
-	}
-	return r.send("response.completed", map[string]any{"response": r.body("completed")}, 0)
+	r.finish(items[0])
+	r.send("response.completed", map[string]any{"response": r.body("completed")}, 0)
+	return r.x.err
 }
 
 // inside is the part of an item that contains its text.
@@ -220,17 +211,14 @@ func (p part) inside(said string) map[string]any {
 	return outputText(said)
 }
 
-func (r *reply) begin(p part) error {
-	if err := r.send("response.output_item.added", map[string]any{"output_index": p.index, "item": r.item(p, "in_progress", "")}, 0); err != nil {
-		return err
-	}
+func (r *reply) begin(p part) {
+	r.send("response.output_item.added", map[string]any{"output_index": p.index, "item": r.item(p, "in_progress", "")}, 0)
 	if added, _, _, _ := p.names(); added != "" {
-		return r.send(added, r.within(p, map[string]any{"part": p.inside("")}), 0)
+		r.send(added, r.within(p, map[string]any{"part": p.inside("")}), 0)
 	}
-	return nil
 }
 
-func (r *reply) finish(p part) error {
+func (r *reply) finish(p part) {
 	said := p.said(r.n)
 	_, _, done, closed := p.names()
 	v := r.within(p, map[string]any{})
@@ -242,15 +230,11 @@ func (r *reply) finish(p part) error {
 	if strings.HasPrefix(done, "response.output_text") {
 		v["logprobs"] = []any{}
 	}
-	if err := r.send(done, v, 0); err != nil {
-		return err
-	}
+	r.send(done, v, 0)
 	if closed != "" {
-		if err := r.send(closed, r.within(p, map[string]any{"part": p.inside(said)}), 0); err != nil {
-			return err
-		}
+		r.send(closed, r.within(p, map[string]any{"part": p.inside(said)}), 0)
 	}
 	item := r.item(p, "completed", said)
 	r.output = append(r.output, item)
-	return r.send("response.output_item.done", map[string]any{"output_index": p.index, "item": item}, 0)
+	r.send("response.output_item.done", map[string]any{"output_index": p.index, "item": item}, 0)
 }

@@ -6,7 +6,9 @@ package spans
 
 import (
 	"encoding/hex"
+	"strings"
 	"time"
+	"unicode"
 )
 
 // Span is one request of a client that traces it, as the server served it. Times are nanoseconds of the wall clock.
@@ -84,11 +86,4 @@ func parse(text string) (s Span, ok bool) {
 }
 
 // lower reports whether a text has no capital letter: W3C allows none in a traceparent.
-func lower(text string) bool {
-	for i := range len(text) {
-		if text[i] >= 'A' && text[i] <= 'Z' {
-			return false
-		}
-	}
-	return true
-}
+func lower(text string) bool { return !strings.ContainsFunc(text, unicode.IsUpper) }

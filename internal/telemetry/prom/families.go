@@ -4,6 +4,7 @@ package prom
 
 import (
 	"slices"
+	"strings"
 
 	dto "github.com/prometheus/client_model/go"
 	"google.golang.org/protobuf/proto"
@@ -32,12 +33,7 @@ func pairs(labels []Label) []*dto.LabelPair {
 			out = append(out, &dto.LabelPair{Name: new(l.Name), Value: new(l.Value)})
 		}
 	}
-	slices.SortFunc(out, func(a, b *dto.LabelPair) int {
-		if a.GetName() < b.GetName() {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(out, func(a, b *dto.LabelPair) int { return strings.Compare(a.GetName(), b.GetName()) })
 	return out
 }
 

@@ -1,6 +1,7 @@
 package jinja
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -296,13 +297,7 @@ func order(a, b any, line int) int {
 	x, ok1 := number(a)
 	y, ok2 := number(b)
 	if ok1 && ok2 {
-		switch {
-		case x < y:
-			return -1
-		case x > y:
-			return 1
-		}
-		return 0
+		return cmp.Compare(x, y)
 	}
 	s, ok1 := a.(string)
 	t, ok2 := b.(string)

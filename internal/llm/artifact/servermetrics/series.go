@@ -129,24 +129,16 @@ func (x *series) statistics(k kind) []number {
 		return x.histogram()
 	case gauge, unknown:
 	}
-	v := slices.Sorted(slices.Values(x.values))
-	if len(v) == 0 {
+	var v stats.Sample[float64]
+	for _, y := range x.values {
+		v.Add(y)
+	}
+	if v.Count() == 0 {
 		return nil
 	}
-	mean, sum2 := 0.0, 0.0
-	for _, y := range v {
-		mean += y / float64(len(v))
-	}
-	for _, y := range v {
-		sum2 += (y - mean) * (y - mean)
-	}
-	std := 0.0
-	if len(v) > 1 {
-		std = math.Sqrt(sum2 / float64(len(v)-1))
-	}
-	out := []number{{name: "avg", value: mean}, {name: "min", value: v[0]}, {name: "max", value: v[len(v)-1]}, {name: "std", value: std}}
-	for _, p := range ranks {
-		out = append(out, number{name: "p" + strconv.Itoa(int(p)), value: stats.Interpolate(p, len(v), func(k int) float64 { return v[k] })})
+	out := []number{{name: "avg", value: v.Mean()}, {name: "min", value: v.Min()}, {name: "max", value: v.Max()}, {name: "std", value: v.StdDev()}}
+	for i, value := range v.Quantiles(ranks...) {
+		out = append(out, number{name: "p" + strconv.Itoa(int(ranks[i])), value: value})
 	}
 	return out
 }

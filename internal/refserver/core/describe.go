@@ -1,7 +1,6 @@
-package kgrpc
+package core
 
 import (
-	"context"
 	"strconv"
 
 	"github.com/redline-bench/redline/internal/proto/kserve"
@@ -9,13 +8,35 @@ import (
 	"github.com/redline-bench/redline/internal/refserver/stats"
 )
 
-// ModelStatistics gives the counters of one model, or of all.
-func (s *Service) ModelStatistics(_ context.Context, r *kserve.ModelStatisticsRequest) (*kserve.ModelStatisticsResponse, error) {
-	models := s.core.Models.Models()
-	if r.GetName() != "" {
-		m, err := s.core.Models.Get(r.GetName(), r.GetVersion())
+// ServerMetadata describes the server.
+func ServerMetadata() *kserve.ServerMetadataResponse {
+	return &kserve.ServerMetadataResponse{Name: Name, Version: Version, Extensions: Extensions()}
+}
+
+// ModelMetadata describes the tensors of a model.
+func (c *Core) ModelMetadata(m *model.Model) *kserve.ModelMetadataResponse {
+	d := m.Describe()
+	return &kserve.ModelMetadataResponse{
+		Name: m.Name(), Versions: c.Models.Versions(m.Name()), Platform: m.Platform(),
+		Inputs: tensors(d.Inputs), Outputs: tensors(d.Outputs),
+	}
+}
+
+func tensors(list []model.Tensor) []*kserve.ModelMetadataResponse_TensorMetadata {
+	out := make([]*kserve.ModelMetadataResponse_TensorMetadata, 0, len(list))
+	for _, t := range list {
+		out = append(out, &kserve.ModelMetadataResponse_TensorMetadata{Name: t.Name, Datatype: t.Type.String(), Shape: t.Shape})
+	}
+	return out
+}
+
+// Statistics gives the counters of one model; without a name, those of all.
+func (c *Core) Statistics(name, version string) (*kserve.ModelStatisticsResponse, error) {
+	models := c.Models.Models()
+	if name != "" {
+		m, err := c.Models.Get(name, version)
 		if err != nil {
-			return nil, failure(s.core.Models.NoStatistics(r.GetName()))
+			return nil, c.Models.NoStatistics(name)
 		}
 		models = []*model.Model{m}
 	}
