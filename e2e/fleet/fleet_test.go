@@ -24,7 +24,6 @@ import (
 
 	"github.com/redline-bench/redline/e2e/binary"
 	"github.com/redline-bench/redline/e2e/netns"
-	"github.com/redline-bench/redline/e2e/peers"
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/stats"
 	"github.com/redline-bench/redline/internal/testkit"
@@ -32,18 +31,20 @@ import (
 	"github.com/redline-bench/redline/internal/testkit/outcome"
 )
 
-var bin string
+// bin has the built programs, self has the links to this program (see self_test.go).
+var bin, self string
 
-// The tests run in a network namespace, so that they can make others (see network_test.go). What must be fetched is fetched before.
+// The tests run in a network namespace, so that they can make others (see network_test.go).
 func TestMain(m *testing.M) {
-	binary.Main(func(_, built string) (int, error) {
-		if !netns.Inside() {
-			_, _ = peers.InstallNATS(context.Background()) // open says what is missing
-		}
+	runAsOther()
+	binary.Main(func(dir, built string) (int, error) {
 		if code, done, err := netns.Enter(built); done || err != nil {
 			return code, err
 		}
-		bin = built
+		bin, self = built, dir
+		if err := linkSelf(dir); err != nil {
+			return 0, err
+		}
 		return m.Run(), nil
 	})
 }
@@ -147,23 +148,19 @@ type lab struct {
 
 func open(t *testing.T, workers int, serve ...string) *lab {
 	t.Helper()
-	program, err := peers.InstallNATS(t.Context())
-	if err != nil {
-		outcome.NotTested(t, "fleets on a real nats-server", err, "Go with access to a module proxy")
-	}
 	l := &lab{log: filepath.Join(t.TempDir(), "requests.jsonl")}
 	listen, store := testkit.Port(t), t.TempDir()
 	l.monitor = testkit.Port(t)
 	port := func(address string) string { return address[strings.LastIndexByte(address, ':')+1:] }
 	l.address = "nats://u:p@" + listen
 	l.natsRun = func() *process {
-		p := start(t, "nats-server", program, "-a", "127.0.0.1", "-p", port(listen), "-m", port(l.monitor), "-js", "-sd", store, "--user", "u", "--pass", "p")
+		p := start(t, natsServer, filepath.Join(self, natsServer), "-a", "127.0.0.1", "-p", port(listen), "-m", port(l.monitor), "-js", "-sd", store, "--user", "u", "--pass", "p")
 		p.await(t, "Server is ready")
 		return p
 	}
 	l.nats = l.natsRun()
-	l.server, err = binary.StartServer(t.TempDir(), bin, append(serve, "--request-log", l.log)...)
-	if err != nil {
+	var err error
+	if l.server, err = binary.StartServer(t.TempDir(), bin, append(serve, "--request-log", l.log)...); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(l.server.Stop)
