@@ -144,6 +144,7 @@ type lab struct {
 	server  *binary.Server
 	log     string // of the server's requests
 	workers []*process
+	options []string // with which clients connect to NATS
 }
 
 func open(t *testing.T, workers int, serve ...string) *lab {
@@ -172,7 +173,7 @@ func open(t *testing.T, workers int, serve ...string) *lab {
 
 func (l *lab) worker(t *testing.T, name, address string) *process {
 	t.Helper()
-	w := start(t, name, filepath.Join(bin, "redline"), "worker", "--nats", address, "--name", name)
+	w := start(t, name, filepath.Join(bin, "redline"), append([]string{"worker", "--nats", address, "--name", name}, l.options...)...)
 	w.await(t, "waits for runs")
 	l.workers = append(l.workers, w)
 	return w
@@ -183,7 +184,7 @@ func (l *lab) profile(t *testing.T, args ...string) *process {
 	t.Helper()
 	all := append([]string{
 		"profile", "-m", "simple", "-i", "grpc", "-u", l.server.GRPC, "--workers", strconv.Itoa(len(l.workers)), "--nats", l.address, "--no-history", "-v",
-	}, args...)
+	}, slices.Concat(l.options, args)...)
 	return start(t, "coordinator", filepath.Join(bin, "redline"), all...)
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -22,6 +23,10 @@ import (
 // from a NATS server that is 200 ms away.
 var prefetch = jetstream.PullMaxMessagesWithBytesLimit(2048, 16<<20)
 
+// storeHeartbeat is the time between two signs of life of an idle stream. After two that are missing the coordinator asks NATS again which server has
+// the stream.
+const storeHeartbeat = 500 * time.Millisecond
+
 // consume begins to read the blocks of the workers.
 func (r *Run) consume() error {
 	consumer, err := r.stream.OrderedConsumer(r.ctx, jetstream.OrderedConsumerConfig{
@@ -30,7 +35,7 @@ func (r *Run) consume() error {
 	if err != nil {
 		return r.bus.explainJetStream("read the records", err)
 	}
-	messages, err := consumer.Messages(prefetch, jetstream.WithMessagesErrOnMissingHeartbeat(false))
+	messages, err := consumer.Messages(prefetch, jetstream.PullHeartbeat(storeHeartbeat))
 	if err != nil {
 		return r.bus.explainJetStream("read the records", err)
 	}
