@@ -305,15 +305,11 @@ func TestAKilledWorkerIsNamed(t *testing.T) {
 	p := l.profile(t, "--concurrency-range", "2", "--duration", "8s", "--json", file)
 	l.loaded(t, 50)
 	l.workers[1].kill()
-	killed := time.Now()
 	p.await(t, "worker w2 was lost")
 	p.wait(t)
 	res := readResult(t, file)
 	if m := res.Fleet.Members; m[1].Lost == "" || m[0].Lost != "" || res.Verdict.State != result.ClientLimited || !strings.Contains(fmt.Sprint(res.Verdict), "worker w2: was lost") {
 		t.Errorf("members %+v, verdict %+v", m, res.Verdict)
-	}
-	if late := time.Unix(0, res.Fleet.Members[1].LostUnixNs).Sub(killed); late > 5*time.Second {
-		t.Logf("noticed %s after the kill", late) // on an idle machine within 5 s: internal/fleet has the times
 	}
 }
 
