@@ -24,7 +24,6 @@ import (
 
 	"github.com/redline-bench/redline/e2e/binary"
 	"github.com/redline-bench/redline/e2e/netns"
-	"github.com/redline-bench/redline/e2e/peers"
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/stats"
 	"github.com/redline-bench/redline/internal/testkit"
@@ -32,18 +31,20 @@ import (
 	"github.com/redline-bench/redline/internal/testkit/outcome"
 )
 
-var bin string
+// bin has the built programs, self has the links to this program (see self_test.go).
+var bin, self string
 
-// The tests run in a network namespace, so that they can make others (see network_test.go). What must be fetched is fetched before.
+// The tests run in a network namespace, so that they can make others (see network_test.go).
 func TestMain(m *testing.M) {
-	binary.Main(func(_, built string) (int, error) {
-		if !netns.Inside() {
-			_, _ = peers.InstallNATS(context.Background()) // open says what is missing
-		}
+	runAsOther()
+	binary.Main(func(dir, built string) (int, error) {
 		if code, done, err := netns.Enter(built); done || err != nil {
 			return code, err
 		}
-		bin = built
+		bin, self = built, dir
+		if err := linkSelf(dir); err != nil {
+			return 0, err
+		}
 		return m.Run(), nil
 	})
 }
@@ -143,27 +144,24 @@ type lab struct {
 	server  *binary.Server
 	log     string // of the server's requests
 	workers []*process
+	options []string // with which clients connect to NATS
 }
 
 func open(t *testing.T, workers int, serve ...string) *lab {
 	t.Helper()
-	program, err := peers.InstallNATS(t.Context())
-	if err != nil {
-		outcome.NotTested(t, "fleets on a real nats-server", err, "Go with access to a module proxy")
-	}
 	l := &lab{log: filepath.Join(t.TempDir(), "requests.jsonl")}
 	listen, store := testkit.Port(t), t.TempDir()
 	l.monitor = testkit.Port(t)
 	port := func(address string) string { return address[strings.LastIndexByte(address, ':')+1:] }
 	l.address = "nats://u:p@" + listen
 	l.natsRun = func() *process {
-		p := start(t, "nats-server", program, "-a", "127.0.0.1", "-p", port(listen), "-m", port(l.monitor), "-js", "-sd", store, "--user", "u", "--pass", "p")
+		p := start(t, natsServer, filepath.Join(self, natsServer), "-a", "127.0.0.1", "-p", port(listen), "-m", port(l.monitor), "-js", "-sd", store, "--user", "u", "--pass", "p")
 		p.await(t, "Server is ready")
 		return p
 	}
 	l.nats = l.natsRun()
-	l.server, err = binary.StartServer(t.TempDir(), bin, append(serve, "--request-log", l.log)...)
-	if err != nil {
+	var err error
+	if l.server, err = binary.StartServer(t.TempDir(), bin, append(serve, "--request-log", l.log)...); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(l.server.Stop)
@@ -175,7 +173,7 @@ func open(t *testing.T, workers int, serve ...string) *lab {
 
 func (l *lab) worker(t *testing.T, name, address string) *process {
 	t.Helper()
-	w := start(t, name, filepath.Join(bin, "redline"), "worker", "--nats", address, "--name", name)
+	w := start(t, name, filepath.Join(bin, "redline"), append([]string{"worker", "--nats", address, "--name", name}, l.options...)...)
 	w.await(t, "waits for runs")
 	l.workers = append(l.workers, w)
 	return w
@@ -186,7 +184,7 @@ func (l *lab) profile(t *testing.T, args ...string) *process {
 	t.Helper()
 	all := append([]string{
 		"profile", "-m", "simple", "-i", "grpc", "-u", l.server.GRPC, "--workers", strconv.Itoa(len(l.workers)), "--nats", l.address, "--no-history", "-v",
-	}, args...)
+	}, slices.Concat(l.options, args)...)
 	return start(t, "coordinator", filepath.Join(bin, "redline"), all...)
 }
 
@@ -307,15 +305,11 @@ func TestAKilledWorkerIsNamed(t *testing.T) {
 	p := l.profile(t, "--concurrency-range", "2", "--duration", "8s", "--json", file)
 	l.loaded(t, 50)
 	l.workers[1].kill()
-	killed := time.Now()
 	p.await(t, "worker w2 was lost")
 	p.wait(t)
 	res := readResult(t, file)
 	if m := res.Fleet.Members; m[1].Lost == "" || m[0].Lost != "" || res.Verdict.State != result.ClientLimited || !strings.Contains(fmt.Sprint(res.Verdict), "worker w2: was lost") {
 		t.Errorf("members %+v, verdict %+v", m, res.Verdict)
-	}
-	if late := time.Unix(0, res.Fleet.Members[1].LostUnixNs).Sub(killed); late > 5*time.Second {
-		t.Logf("noticed %s after the kill", late) // on an idle machine within 5 s: internal/fleet has the times
 	}
 }
 

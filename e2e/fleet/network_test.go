@@ -20,7 +20,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/redline-bench/redline/e2e/netns"
-	"github.com/redline-bench/redline/e2e/peers"
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/testkit/disturbance"
 	"github.com/redline-bench/redline/internal/testkit/outcome"
@@ -49,10 +48,6 @@ const natsPort, httpPort, grpcPort = 4222, 8000, 8001
 // openDistant starts a lab with a worker behind each link.
 func openDistant(t *testing.T, near netns.Link, workers ...netns.Link) *distantLab {
 	t.Helper()
-	program, err := peers.InstallNATS(t.Context())
-	if err != nil {
-		outcome.NotTested(t, "fleets over a network with delay and loss", err, "Go with access to a module proxy")
-	}
 	l := &distantLab{sent: map[*netns.Host]map[requestPlace]time.Time{}}
 	n := netns.NewNetwork()
 	n.Seen = l.note
@@ -74,7 +69,7 @@ func openDistant(t *testing.T, near netns.Link, workers ...netns.Link) *distantL
 	}
 	at := func(h *netns.Host, port uint16) string { return netip.AddrPortFrom(h.Address, port).String() }
 	l.address, l.http, l.grpc = "nats://u:p@"+at(broker, natsPort), at(server, httpPort), at(server, grpcPort)
-	l.nats = startBy(t, broker.Start, "nats-server", program, "-a", broker.Address.String(), "-p", strconv.Itoa(natsPort), "-js", "-sd", t.TempDir(), "--user", "u", "--pass", "p")
+	l.nats = startBy(t, broker.Start, natsServer, filepath.Join(self, natsServer), "-a", broker.Address.String(), "-p", strconv.Itoa(natsPort), "-js", "-sd", t.TempDir(), "--user", "u", "--pass", "p")
 	l.nats.await(t, "Server is ready")
 	redline := filepath.Join(bin, "redline")
 	l.log = filepath.Join(t.TempDir(), "requests.jsonl")

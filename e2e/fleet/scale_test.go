@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
@@ -32,7 +33,7 @@ import (
 )
 
 // A thousand workers, each with a connection of its own to a real nats-server, make one load: no worker is lost, each sends its share, and the test
-// prints how the costs of the coordinator grow with the number of workers. The workers are goroutines of this process, and their target answers at
+// prints how the costs of the coordinator grow with the number of workers. A hundred workers are goroutines of one process, and their target answers at
 // once without a network. Without REDLINE_HEAVY the fleets are small.
 func TestManyWorkers(t *testing.T) {
 	sizes := []int{10, 30}
@@ -79,6 +80,9 @@ func (l *lab) scale(t *testing.T, n int) scalePoint {
 	p.wait(t)
 	beside := watch.Stop()
 	point := scalePoint{n: n, seconds: time.Since(begun).Seconds(), blocks: float64(blocks.Load())}
+	if point.blocks == 0 {
+		t.Errorf("the first of %d workers sent no block", n)
+	}
 	in, out := l.messages(t)
 	point.control = in + out - 2*point.blocks
 	res := readResult(t, file)
@@ -109,39 +113,47 @@ func (l *lab) scale(t *testing.T, n int) scalePoint {
 	return point
 }
 
-// simulate starts n workers in this process and returns what ends them.
+// perProcess is how many simulated workers are in one process.
+const perProcess = 100
+
+// simulate starts n workers in processes of their own and returns what ends them.
 func (l *lab) simulate(t *testing.T, n int) (stop func()) {
 	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	var work sync.WaitGroup
-	stop = sync.OnceFunc(func() {
-		cancel()
-		work.Wait()
-	})
-	t.Cleanup(stop)
-	ready, folder := make(chan struct{}, n), t.TempDir()
+	var list []*process
+	for first := 0; first < n; first += perProcess {
+		list = append(list, start(t, simulator, filepath.Join(self, simulator), l.address, strconv.Itoa(first), strconv.Itoa(min(perProcess, n-first))))
+	}
+	for _, p := range list {
+		p.await(t, "all workers wait for runs")
+	}
+	return func() {
+		for _, p := range list {
+			p.kill()
+		}
+	}
+}
+
+// simulateWorkers is a process of n workers, which begin with a number. Each has a connection of its own to NATS.
+func simulateWorkers(address string, first, n int) error {
+	ready, failed := make(chan struct{}, n), make(chan error, n)
 	for i := range n {
-		name := fmt.Sprintf("simulated-%05d", i)
-		bus, err := fleet.Dial(ctx, &plan.NATS{URL: l.address}, name, nil)
+		name := fmt.Sprintf("simulated-%05d", first+i)
+		bus, err := fleet.Dial(context.Background(), &plan.NATS{URL: address}, name, nil)
 		if err != nil {
-			t.Fatal(err)
+			return err
 		}
 		w := &fleet.Worker{
-			Bus: bus, Prepare: nullShare, Folder: folder, Free: func(string) (int64, error) { return 1 << 30, nil },
+			Bus: bus, Prepare: nullShare, Folder: os.TempDir(), Free: func(string) (int64, error) { return 1 << 30, nil },
 			Say:   func(format string, _ ...any) { signalReady(format, ready) },
 			Hello: fleet.Hello{ID: name, Name: name, Version: "simulated", Protocol: fleet.Protocol, MaxProcs: 2},
 		}
-		work.Go(func() {
-			defer bus.Close()
-			if err := w.Run(ctx); err != nil {
-				t.Error(err)
-			}
-		})
+		go func() { failed <- w.Run(context.Background()) }()
 	}
 	for range n {
 		<-ready
 	}
-	return stop
+	fmt.Println("all workers wait for runs")
+	return <-failed
 }
 
 // signalReady tells that a worker waits for runs, when it says so.
@@ -180,7 +192,7 @@ func (l *lab) countBlocks(t *testing.T) *atomic.Int64 {
 	}
 	t.Cleanup(nc.Close)
 	var n atomic.Int64
-	if _, err := nc.Subscribe("redline.records.*.*.0", func(*nats.Msg) { n.Add(1) }); err != nil {
+	if _, err := nc.Subscribe("redline.records.*.*.*.0", func(*nats.Msg) { n.Add(1) }); err != nil {
 		t.Fatal(err)
 	}
 	if err := nc.Flush(); err != nil {
@@ -273,6 +285,9 @@ func scaleTable(points []scalePoint) string {
 		for _, c := range columns {
 			fmt.Fprintf(&b, " %.4g |", c.of(&points[i]))
 		}
+	}
+	if len(points) < 2 {
+		return b.String()
 	}
 	b.WriteString("\n| fitted, for n |")
 	for _, c := range columns {

@@ -34,8 +34,12 @@ const aliveEvery = time.Second
 
 // runs opens the list of runs.
 func (b *Bus) runs(ctx context.Context) (jetstream.KeyValue, error) {
-	kv, err := b.js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: runsBucket, Description: "runs of redline fleets"})
-	return kv, b.explainJetStream("open the list of runs", err)
+	var kv jetstream.KeyValue
+	_, err := b.create("open the list of runs", func(replicas int) (err error) {
+		kv, err = b.js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: runsBucket, Description: "runs of redline fleets", Replicas: replicas})
+		return err
+	})
+	return kv, err
 }
 
 // take claims a name that no run has.

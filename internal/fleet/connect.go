@@ -5,8 +5,10 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -121,7 +123,19 @@ func dialOptions(f *plan.NATS, name string) ([]nats.Option, error) {
 // refused tells whether the server answered and does not want this client.
 func refused(err error) bool {
 	return errors.Is(err, nats.ErrAuthorization) || errors.Is(err, nats.ErrAuthExpired) || errors.Is(err, nats.ErrAuthRevoked) ||
-		errors.Is(err, nats.ErrSecureConnRequired) || errors.Is(err, nats.ErrSecureConnWanted)
+		errors.Is(err, nats.ErrSecureConnRequired) || errors.Is(err, nats.ErrSecureConnWanted) || untrusted(err) || alerted(err)
+}
+
+// untrusted tells whether this client does not trust the server's certificate.
+func untrusted(err error) bool {
+	_, ok := errors.AsType[*tls.CertificateVerificationError](err)
+	return ok
+}
+
+// alerted tells whether the server ended the TLS handshake, as it does where it wants another certificate of the client.
+func alerted(err error) bool {
+	e, ok := errors.AsType[*net.OpError](err)
+	return ok && e.Op == "remote error"
 }
 
 // explainDial says what to do about a connection that failed.
@@ -133,6 +147,10 @@ func explainDial(at string, err error) error {
 		return fmt.Errorf("the NATS server at %s wants TLS: write tls:// in --nats, and give its certificate authority with --nats-ca", at)
 	case errors.Is(err, nats.ErrSecureConnWanted):
 		return fmt.Errorf("the NATS server at %s has no TLS: write nats:// in --nats", at)
+	case untrusted(err):
+		return fmt.Errorf("the certificate of the NATS server at %s is not trusted (%w): give its certificate authority with --nats-ca", at, err)
+	case alerted(err), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE): // the alert may come too late to be read
+		return fmt.Errorf("the NATS server at %s ended the connection (%w): if it demands certificates of its clients, give one that it trusts with --nats-cert and --nats-key", at, err)
 	case errors.Is(err, nats.ErrNoServers):
 		return fmt.Errorf("no NATS server answers at %s: start one (nats-server -js), or use --nats embedded", at)
 	}
@@ -148,6 +166,20 @@ func (b *Bus) explainJetStream(doing string, err error) error {
 		return fmt.Errorf("the NATS server at %s has no JetStream for this user: start it with -js, and give the account JetStream", b.at)
 	}
 	return fmt.Errorf("%s at NATS: %w", doing, err)
+}
+
+// copies is how many servers of a cluster keep what JetStream has of a run: with three, the loss of one server loses nothing.
+const copies = 3
+
+// create has JetStream make something: in a cluster with several copies, or with one where the cluster gives no more.
+func (b *Bus) create(doing string, create func(replicas int) error) (replicas int, err error) {
+	if b.nc.ConnectedClusterName() != "" {
+		err := create(copies)
+		if _, refused := errors.AsType[*jetstream.APIError](err); !refused {
+			return copies, b.explainJetStream(doing, err)
+		}
+	}
+	return 1, b.explainJetStream(doing, create(1))
 }
 
 // Secure tells whether the connection uses TLS, or does not leave this process.

@@ -33,6 +33,9 @@ const Protocol = 3
 const (
 	// workerTimeout is how long a worker may send nothing before it counts as lost. With watchEvery and lastQuestion it is below 5 s.
 	workerTimeout = 4400 * time.Millisecond
+	// recordsTimeout is how long no records may come of a worker that answers: a NATS cluster that lost a server needs up to 10 s to choose
+	// another one for the records, and the coordinator a few more to find it.
+	recordsTimeout = 30 * time.Second
 	// CoordinatorTimeout is how long a worker loads the server without a heartbeat of its coordinator.
 	CoordinatorTimeout = 10 * time.Second
 	// heartbeatEvery is the time between two heartbeats of the coordinator.
@@ -212,6 +215,7 @@ type reply struct {
 	Error   string `json:"error,omitempty"`
 	Now     int64  `json:"now,omitempty"`
 	Wall    int64  `json:"wall,omitempty"`
+	Run     string `json:"run,omitempty"`     // that the worker works for, in answers to kindClock
 	Flights []byte `json:"flights,omitempty"` // see packFlights
 }
 

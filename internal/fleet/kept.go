@@ -27,12 +27,18 @@ func levelObject(n int) string { return fmt.Sprintf("level.%06d.json", n) }
 // open makes the stream and the store of the run.
 func (r *crew) open(ctx context.Context) (err error) {
 	name := r.conf.Fleet.Run
-	r.stream, err = r.bus.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
-		Name: streamName(name), Subjects: []string{"redline.records." + name + ".>"}, Storage: jetstream.FileStorage, Retention: jetstream.LimitsPolicy,
-		Description: "records of redline's run " + name,
+	kept, err := r.bus.create("make the stream of the records", func(replicas int) (err error) {
+		r.stream, err = r.bus.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
+			Name: streamName(name), Subjects: []string{"redline.records." + name + ".>"}, Storage: jetstream.FileStorage, Retention: jetstream.LimitsPolicy,
+			Description: "records of redline's run " + name, Replicas: replicas,
+		})
+		return err
 	})
 	if err != nil {
-		return r.bus.explainJetStream("make the stream of the records", err)
+		return err
+	}
+	if cluster := r.bus.nc.ConnectedClusterName(); cluster != "" && kept < copies {
+		r.conf.Warn("the NATS cluster %s keeps no %d copies of the records: the run ends if the server that has them is lost; give the account JetStream on %d servers", cluster, copies, copies)
 	}
 	// A level that was in progress when the last coordinator ended is measured again.
 	if err := r.stream.Purge(ctx); err != nil {
@@ -42,8 +48,13 @@ func (r *crew) open(ctx context.Context) (err error) {
 		return nil
 	}
 	_ = r.bus.js.DeleteObjectStore(ctx, storeName(name)) // of an earlier run with this name that could not remove it
-	r.store, err = r.bus.js.CreateOrUpdateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: storeName(name), Description: "plan, levels and input data of redline's run " + name})
-	return r.bus.explainJetStream("make the store of the run", err)
+	_, err = r.bus.create("make the store of the run", func(replicas int) (err error) {
+		r.store, err = r.bus.js.CreateOrUpdateObjectStore(ctx, jetstream.ObjectStoreConfig{
+			Bucket: storeName(name), Description: "plan, levels and input data of redline's run " + name, Replicas: replicas,
+		})
+		return err
+	})
+	return err
 }
 
 // keepWork keeps what another coordinator needs in the store, and the input files of a job.

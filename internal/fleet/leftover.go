@@ -26,7 +26,7 @@ func (r *Run) Leftover(each func(rec *record.Record, data []byte)) error {
 	if err != nil {
 		return r.bus.explainJetStream("read the records", err)
 	}
-	messages, err := consumer.Messages(jetstream.PullMaxMessages(prefetch))
+	messages, err := consumer.Messages(prefetch)
 	if err != nil {
 		return r.bus.explainJetStream("read the records", err)
 	}

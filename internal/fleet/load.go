@@ -332,7 +332,7 @@ func (r *Run) GivenUp() *engine.StallError { return nil }
 
 // Ended implements profile.Fleet: it keeps the level for a coordinator that takes the run up, and lets go of its records.
 func (r *Run) Ended(lv *result.Level, limits []result.Reason) error {
-	ctx, cancel := context.WithTimeout(r.ctx, 2*requestTime)
+	ctx, cancel := context.WithTimeout(r.ctx, recordsTimeout)
 	defer cancel()
 	if lv != nil {
 		err := insist(ctx, func() error { return r.keep(ctx, levelObject(r.levels), profile.Done{Level: *lv, Limits: limits}) })

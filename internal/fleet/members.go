@@ -20,6 +20,7 @@ type member struct {
 
 	newClock    offset // the newest; see adoptClocks
 	newMeasured int64
+	answered    int64 // when the worker answered, while no records came of it
 	lost        string
 	lostAt      int64
 }
@@ -177,7 +178,7 @@ func (r *crew) lose(now int64) {
 	newest := int64(0)
 	for _, p := range r.allParts() {
 		newest = max(newest, p.seen)
-		if p.lost == "" && now-p.seen > int64(workerTimeout) && !slices.Contains(gone, p.member) {
+		if p.lost == "" && now-max(p.seen, p.answered) > int64(workerTimeout) && !slices.Contains(gone, p.member) {
 			gone, silent = append(gone, p.member), append(silent, time.Duration(now-p.seen))
 		}
 	}
@@ -197,7 +198,11 @@ func (r *crew) lose(now int64) {
 	asked.Wait()
 	r.lock(func() {
 		for i, m := range gone {
-			if !r.heardSince(m, now) {
+			switch {
+			case r.heardSince(m, now):
+			case reasons[i] == "":
+				m.answered = clock.Now()
+			default:
 				m.lost, m.lostAt = reasons[i], clock.Wall(clock.Now())
 			}
 		}
@@ -229,12 +234,17 @@ func (r *crew) heardSince(m *member, at int64) bool {
 	return slices.ContainsFunc(r.allParts(), func(p *part) bool { return p.member == m && p.seen > at })
 }
 
-// askWhy asks a worker that sent no records for a while why that is.
+// askWhy asks a worker of which no records came for a while why that is. The reason is empty for a worker that answers and works for the run: NATS
+// may have its records soon.
 func (r *crew) askWhy(m *member, silent time.Duration) string {
 	ctx, cancel := context.WithTimeout(r.ctx, lastQuestion)
 	defer cancel()
-	if answer, err := r.request(ctx, m, request{Kind: kindClock}); err == nil && answer.Error != "" {
+	answer, err := r.request(ctx, m, request{Kind: kindClock})
+	switch {
+	case err == nil && answer.Error != "":
 		return answer.Error
+	case err == nil && answer.Run == r.conf.Fleet.Run && silent < recordsTimeout:
+		return ""
 	}
 	return fmt.Sprintf("it sent nothing for %s", silent.Round(100*time.Millisecond))
 }

@@ -155,7 +155,7 @@ func (r *crew) request(ctx context.Context, m *member, q request) (reply, error)
 		if ctx.Err() != nil || errors.Is(err, nats.ErrConnectionClosed) {
 			return reply{}, err
 		}
-		if !errors.Is(err, context.DeadlineExceeded) && !pause(ctx, repeatEvery) { // the error came at once
+		if !errors.Is(err, context.DeadlineExceeded) && !pause(ctx, resendAfter) { // the error came at once
 			return reply{}, err
 		}
 	}

@@ -112,12 +112,18 @@ func endAll(list []*assignment, why string) {
 	}
 }
 
+// run is the name of the run that the worker works for; empty if it is free.
+func (w *Worker) run() string {
+	if list := w.current(); len(list) > 0 {
+		return list[0].job.Run
+	}
+	return ""
+}
+
 func (w *Worker) answerHello(m *nats.Msg) {
 	h := w.Hello
 	h.TLS = w.Bus.Secure()
-	if list := w.current(); len(list) > 0 {
-		h.Run = list[0].job.Run
-	}
+	h.Run = w.run()
 	_ = m.Respond(encode(h)) // a coordinator that gets no answer asks again
 }
 
@@ -131,7 +137,7 @@ func (w *Worker) answer(ctx context.Context, m *nats.Msg) {
 	switch r.Kind {
 	case kindClock:
 		now, wall := w.Clock()
-		_ = m.Respond(encode(reply{Now: now, Wall: wall, Error: w.refusal()}))
+		_ = m.Respond(encode(reply{Now: now, Wall: wall, Run: w.run(), Error: w.refusal()}))
 	case kindJoin:
 		go func() { _ = m.Respond(encode(reply{Error: w.text(w.join(ctx, r.Job))})) }()
 	default:

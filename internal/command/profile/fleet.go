@@ -20,8 +20,6 @@ import (
 func Alone(p *plan.Plan) error {
 	with := func(what string) error { return fmt.Errorf("%s cannot be used with --workers", what) }
 	switch load, m := &p.Load, &p.Measure; {
-	case load.Mode == plan.SessionConcurrency:
-		return with("--session-concurrency")
 	case load.Mode == plan.PeriodicConcurrency:
 		return with("--periodic-concurrency-range")
 	case load.MPI:

@@ -1,0 +1,97 @@
+//go:build linux
+
+package fleet_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/redline-bench/redline/e2e/binary"
+	"github.com/redline-bench/redline/internal/testkit"
+)
+
+// Of a cluster of three NATS servers, the one that leads the stream of the records is killed in the middle of a run: no worker is lost, and every
+// request that the server got is in the result.
+func TestAClusterLosesAServer(t *testing.T) {
+	t.Parallel()
+	l, servers := openCluster(t)
+	file := filepath.Join(t.TempDir(), "r.json")
+	p := l.profile(t, "--run-name", "night", "--request-rate-range", "50", "--request-count", "1000", "--json", file)
+	l.loaded(t, 100)
+	stream, err := jetStream(t, l).Stream(t.Context(), "redline_records_night")
+	if err != nil {
+		t.Fatal(err)
+	}
+	info := stream.CachedInfo()
+	if info.Config.Replicas != 3 || info.Cluster == nil || info.Cluster.Leader == "" {
+		t.Fatalf("%d copies of the records, cluster %+v", info.Config.Replicas, info.Cluster)
+	}
+	servers[slices.IndexFunc(servers, func(s *process) bool { return s.name == info.Cluster.Leader })].kill()
+	p.wait(t)
+	res := readResult(t, file)
+	if len(res.Levels) != 1 || res.Levels[0].Client.Requests != 1000 || len(l.logged(t)) != 1000 {
+		t.Errorf("%d requests in the server's log, 1000 in the plan: %s\n%s", len(l.logged(t)), res.Error, p.stderr.String())
+	}
+	for _, m := range res.Fleet.Members {
+		if m.Lost != "" {
+			t.Errorf("worker %s was lost: %s", m.Name, m.Lost)
+		}
+	}
+}
+
+// openCluster starts three NATS servers that keep three copies of streams, and two workers.
+func openCluster(t *testing.T) (l *lab, servers []*process) {
+	t.Helper()
+	l = &lab{log: filepath.Join(t.TempDir(), "requests.jsonl")}
+	var clients, routes []string
+	for range 3 {
+		clients, routes = append(clients, testkit.Port(t)), append(routes, "nats://"+testkit.Port(t))
+	}
+	for i, at := range clients {
+		host, port, _ := strings.Cut(at, ":")
+		name := fmt.Sprintf("nats-%d", i+1)
+		servers = append(servers, start(t, name, filepath.Join(self, natsServer), "-a", host, "-p", port, "-js", "-sd", t.TempDir(), "--server_name", name,
+			"--cluster_name", "three", "--cluster", routes[i], "--routes", strings.Join(routes, ",")))
+	}
+	l.address = "nats://" + strings.Join(clients, ",nats://")
+	js := jetStream(t, l)
+	for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) { // until the servers have found one another
+		_, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "probe", Replicas: 3})
+		if err == nil {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatal(err)
+		}
+	}
+	var err error
+	if l.server, err = binary.StartServer(t.TempDir(), bin, "--request-log", l.log); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(l.server.Stop)
+	l.worker(t, "w1", l.address)
+	l.worker(t, "w2", l.address)
+	return l, servers
+}
+
+// jetStream is a connection of the test to NATS.
+func jetStream(t *testing.T, l *lab) jetstream.JetStream {
+	t.Helper()
+	nc, err := nats.Connect(l.address, nats.RetryOnFailedConnect(true))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(nc.Close)
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return js
+}
