@@ -152,7 +152,7 @@ type Task struct {
 	Secrets []string        // complete options in the place of the secrets of the plan
 	Names   []string        // of the options with secrets
 	// Kept are the options of the run without secrets, for a coordinator that takes it up; nil for a run that cannot be taken up.
-	Kept []string
+	Kept  []string
 	Files []string // the files and folders that every worker gets
 	// Advice is how the user gives a secret that need not be sent.
 	Advice string

@@ -99,7 +99,7 @@ func TestWhatWorkersCannotDo(t *testing.T) {
 	f("--workers 2 --trace-requests 5 --otlp h:1", "--trace-requests cannot be used with --workers")
 	f("--workers 0", "is a number of workers")
 	f("--run-name night", "--run-name is for --workers")
-	if _, err := Calibration([]string{"-m", "m", "--streaming", "--workers", "2"}, &secret.Set{}); err == nil || !strings.Contains(err.Error(), "a calibration makes its load on one machine") {
+	if _, err := ReadCalibration(nil, []string{"-m", "m", "--streaming", "--workers", "2"}, &secret.Set{}); err == nil || !strings.Contains(err.Error(), "a calibration makes its load on one machine") {
 		t.Errorf("a calibration: %v", err)
 	}
 	if _, err := NewProber(&command.IO{Secrets: &secret.Set{}}, []string{"-m", "m", "--run-name", "night"}); err == nil || !strings.Contains(err.Error(), "--run-name is for --workers") {
