@@ -2,6 +2,7 @@ package redline_test
 
 import (
 	"fmt"
+	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
@@ -225,6 +226,82 @@ func TestOnlyTheDialectAsksForTheProgram(t *testing.T) {
 			}
 		}
 	}
+}
+
+// knowsPerfAnalyzer lists the packages below the dialect that may name perf_analyzer, and why.
+var knowsPerfAnalyzer = map[string]string{
+	"internal/plan":            "a plan says which program it stands for",
+	"internal/option":          "completion and the page of options are for both names of the program",
+	"internal/compare/foreign": "it reads perf_analyzer's files",
+	"internal/llm/artifact":    "it writes perf_analyzer's export",
+	"internal/llm/dataset":     "it reads perf_analyzer's inputs",
+}
+
+// Below the command line and the dialect nothing knows perf_analyzer's name, and no text stands in a package that the dialect has
+// as perf_analyzer's sentence, or that was recorded of it. Errors are service.Sentence constants there; pacompat/text words them.
+func TestOnlyTheDialectKnowsPerfAnalyzer(t *testing.T) {
+	name := regexp.MustCompile(`(?i)perf[_ ]?analyzer`)
+	recorded := read(t, "internal/pacompat/flags/testdata/original.txt")
+	below := map[string][]string{} // fragments of texts, and the files that have them
+	var dialect []string
+	for pkg := range packageImports(t) {
+		files, err := filepath.Glob(pkg + "/*.go")
+		if err != nil {
+			t.Fatal(err)
+		}
+		from, _ := layerOf(pkg)
+		for _, f := range files {
+			switch {
+			case strings.HasSuffix(f, "_test.go") || slices.Contains([]string{"entry", "cli", "library", "callers", "edge", "commands", "refserver", "proto"}, from.name):
+				continue
+			case pkg == "internal/pacompat/flags": // its texts are ours, or recorded
+				continue
+			case from.name == "dialect":
+				dialect = append(dialect, fragments(t, f)...)
+				continue
+			}
+			if found := name.FindString(read(t, f)); found != "" && knowsPerfAnalyzer[pkg] == "" {
+				t.Errorf("%s names %s: say what holds without it, or move the code to internal/pacompat", f, found)
+			}
+			for _, part := range fragments(t, f) {
+				below[part] = append(below[part], f)
+			}
+		}
+	}
+	if len(dialect) < 100 {
+		t.Errorf("the dialect has only %d texts", len(dialect))
+	}
+	for part, files := range below {
+		if slices.ContainsFunc(dialect, func(d string) bool { return strings.Contains(d, part) }) || strings.Contains(recorded, part) {
+			t.Errorf("%s: %q is also perf_analyzer's: declare a service.Sentence in words of our own, and the original in internal/pacompat/text/faults.go", files[0], part)
+		}
+	}
+}
+
+var formatVerb = regexp.MustCompile(`%[-+# 0-9.\[\]]*[a-zA-Z]`)
+
+// fragments are the parts of five words or more between the verbs of a file's texts.
+func fragments(t *testing.T, name string) []string {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	ast.Inspect(file, func(n ast.Node) bool {
+		lit, ok := n.(*ast.BasicLit)
+		if !ok || lit.Kind != token.STRING {
+			return true
+		}
+		text, _ := strconv.Unquote(lit.Value) // the parser accepted it
+		for _, part := range formatVerb.Split(text, -1) {
+			if part = strings.Trim(part, " '\"`.:,()\n"); strings.Count(part, " ") >= 4 {
+				out = append(out, part)
+			}
+		}
+		return true
+	})
+	return out
 }
 
 func layerOf(pkg string) (layer, bool) {

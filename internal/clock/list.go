@@ -2,7 +2,7 @@ package clock
 
 import "strconv"
 
-// apart is the least time between two entries of a list: programs that read perf_analyzer's files, GenAI-Perf for one,
+// apart is the least time between two entries of a list: programs that read lists of times, GenAI-Perf for one,
 // divide by the time between the first answer and the last.
 const apart = 100 // nanoseconds
 

@@ -25,7 +25,7 @@ type Config struct {
 	Version string
 	// Line is the command line without secrets.
 	Line string
-	// Plan is what the workers do; a command without a plan has a Task.
+	// Plan is what the workers do; a command with a plan of its own has a Task.
 	Plan *plan.Plan
 	Task *Task
 	// Say prints a line for the user, Warn one about something that may be wrong.
@@ -255,7 +255,7 @@ func (r *Run) job() (job Job, names []string, advice string) {
 		Load: r.index, Class: r.todo.Class,
 	}
 	if t := r.todo.Task; t != nil {
-		job.Options, job.Secrets, job.Inputs = t.Options, t.Secrets, t.Inputs
+		job.Own, job.Secrets = t.Own, t.Secrets
 		return job, t.Names, t.Advice
 	}
 	job.Plan, job.Secrets, names = strip(r.todo.Plan).Withhold()

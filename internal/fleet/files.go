@@ -166,23 +166,14 @@ func (f *files) get(ctx context.Context, store jetstream.ObjectStore, file File)
 
 // place puts the paths of this machine into a job.
 func (f *files) place(job *Job) {
-	switch {
-	case f.folder == "":
-	case job.Plan != nil:
+	if job.files = f; f.folder != "" && job.Plan != nil {
 		job.Plan = f.placePlan(job.Plan)
-	default:
-		f.placeOptions(job)
 	}
 }
 
-// placeOptions replaces the values of options that are paths.
-func (f *files) placeOptions(job *Job) {
-	for i, arg := range job.Options {
-		if slices.Contains(job.Inputs, arg) {
-			name, value, _ := strings.Cut(arg, "=")
-			job.Options[i] = name + "=" + f.path(value)
-		}
-	}
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 func (f *files) placePlan(p *plan.Plan) *plan.Plan {

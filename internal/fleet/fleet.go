@@ -17,7 +17,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -27,7 +26,7 @@ import (
 )
 
 // Protocol is the version of the messages. A worker and a coordinator must have the same one.
-const Protocol = 3
+const Protocol = 4
 
 // The times that the fleet promises.
 const (
@@ -121,15 +120,25 @@ type Job struct {
 	Index int    `json:"index"`
 	Of    int    `json:"of"`
 	// Plan is without secrets, except for references to the worker's environment and files. Secrets are values for Plan.Restore;
-	// they are sent over TLS alone. A command without a plan has Options in its place, and Secrets belong to Task.
-	Plan    *plan.Plan `json:"plan,omitempty"`
-	Options []string   `json:"options,omitempty"`
-	Secrets []string   `json:"secrets,omitempty"`
-	Files   []File     `json:"files,omitempty"`
-	// Inputs are those of Options whose values are paths of Files, or folders of them.
-	Inputs []string `json:"inputs,omitempty"`
+	// they are sent over TLS alone. Own and Secrets of a Task are in the place of both for a command with a plan of its own.
+	Plan    *plan.Plan      `json:"plan,omitempty"`
+	Own     json.RawMessage `json:"own,omitempty"`
+	Secrets []string        `json:"secrets,omitempty"`
+	Files   []File          `json:"files,omitempty"`
 	// Interval is the time between two blocks of records.
 	Interval time.Duration `json:"interval"`
+
+	files *files // on this machine
+}
+
+// Path is where a file or folder of the run is on this machine: Files has it, or it was there before.
+func (j *Job) Path(original string) string {
+	if j.files != nil && j.files.folder != "" {
+		if here := j.files.path(original); exists(here) {
+			return here
+		}
+	}
+	return original
 }
 
 // title names the load of the job in lines for the user.
@@ -140,28 +149,16 @@ func (j *Job) title() string {
 	return fmt.Sprintf("run %s, class %s", j.Run, j.Class)
 }
 
-// Task is the work of a command whose run is no plan: its options for the workers, as option.Table.Withhold splits them.
+// Task is the work of a command that has a plan of its own.
 type Task struct {
-	Options []string // without secrets
-	Secrets []string // complete options in the places of those with secrets; empty in other places
-	Names   []string // of the options with secrets
+	Own     json.RawMessage // the plan without secrets
+	Secrets []string        // complete options in the place of the secrets of the plan
+	Names   []string        // of the options with secrets
 	// Kept are the options of the run without secrets, for a coordinator that takes it up; nil for a run that cannot be taken up.
-	Kept []string
-	// Inputs are the options whose values are paths. Files are the files and folders that every worker gets.
-	Inputs, Files []string
+	Kept  []string
+	Files []string // the files and folders that every worker gets
 	// Advice is how the user gives a secret that need not be sent.
 	Advice string
-}
-
-// Given are the options of the job with their secrets.
-func (j *Job) Given() []string {
-	out := slices.Clone(j.Options)
-	for i, s := range j.Secrets {
-		if s != "" && i < len(out) {
-			out[i] = s
-		}
-	}
-	return out
 }
 
 // File is an input file of the plan, in the run's object store.

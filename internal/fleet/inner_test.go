@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -213,11 +215,15 @@ func TestAWorkerLeavesWithoutHeartbeats(t *testing.T) {
 	})
 }
 
-// Only options that name files get the paths of the worker: a model may have the name of a folder.
-func TestOptionsGetThePathsOfTheWorker(t *testing.T) {
-	job := &Job{Options: []string{"--model=in", "--input-file=in", "--tokenizer=../t"}, Inputs: []string{"--input-file=in", "--tokenizer=../t"}}
-	(&files{folder: "/data"}).place(job)
-	if got := strings.Join(job.Options, " "); got != "--model=in --input-file=/data/in --tokenizer=/data/_up/t" {
+// A file of the run is in the folder of the worker. What the run did not send is where the plan says.
+func TestPathsOfTheWorker(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "in"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	job := &Job{}
+	(&files{folder: dir}).place(job)
+	if got := job.Path("in") + " " + job.Path("../t"); got != dir+"/in ../t" {
 		t.Error(got)
 	}
 }

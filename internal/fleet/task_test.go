@@ -40,7 +40,7 @@ func (p taskShare) Err() error {
 	return nil
 }
 
-// The secrets of a run without a plan go over TLS, and the files of NATS have none of them; a coordinator that takes the run up has its
+// The secrets of a command with a plan of its own go over TLS, and the files of NATS have none of them; a coordinator that takes the run up has its
 // options without them.
 func TestSecretsOfATaskStayOutOfJetStream(t *testing.T) {
 	t.Parallel()
@@ -57,7 +57,7 @@ func TestSecretsOfATaskStayOutOfJetStream(t *testing.T) {
 	given := make(chan string, 1)
 	c.start(t, n, "a", func(w *fleet.Worker) {
 		w.Prepare = func(hard context.Context, job *fleet.Job, collect fleet.Collect) (fleet.Maker, error) {
-			given <- strings.Join(job.Given(), " ")
+			given <- string(job.Own) + " " + strings.Join(job.Secrets, " ")
 			job.Plan = testPlan(nil)
 			return c.prepare(hard, &fleet.Job{Plan: job.Plan, Of: job.Of}, collect)
 		}
@@ -65,12 +65,12 @@ func TestSecretsOfATaskStayOutOfJetStream(t *testing.T) {
 	bus := dial(t, n)
 	conf := config(c, "talk", "1", nil)
 	public := []string{"--model=m", "--api-key=***"}
-	conf.Command, conf.Task = "llm", &fleet.Task{Options: public, Secrets: []string{"", "--api-key=hush-hush"}, Names: []string{"--api-key"}, Kept: public}
+	conf.Command, conf.Task = "llm", &fleet.Task{Own: []byte(`{"api_key":"***"}`), Secrets: []string{"--api-key=hush-hush"}, Names: []string{"--api-key"}, Kept: public}
 	run, err := fleet.Gather(t.Context(), bus, conf)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := <-given; got != "--model=m --api-key=hush-hush" {
+	if got := <-given; got != `{"api_key":"***"} --api-key=hush-hush` {
 		t.Errorf("the worker has %q", got)
 	}
 	withoutText(t, store, "hush-hush")
@@ -84,9 +84,9 @@ func TestSecretsOfATaskStayOutOfJetStream(t *testing.T) {
 	run.End(t.Context())
 }
 
-// A command without a plan has its options, files and phases carried to the workers; what they say of each request comes back with the
+// A command with a plan of its own has the plan, files and phases carried to the workers; what they say of each request comes back with the
 // record, and an error of one worker ends the run with its line.
-func TestATaskOfACommandWithoutAPlan(t *testing.T) {
+func TestATask(t *testing.T) {
 	t.Parallel()
 	h := startHub(t, anyPort, nil)
 	file := filepath.Join(t.TempDir(), "prompts")
@@ -103,13 +103,12 @@ func TestATaskOfACommandWithoutAPlan(t *testing.T) {
 				if job.Plan != nil {
 					return nil, errors.New("the job has a plan")
 				}
-				options := job.Given()
-				content, err := os.ReadFile(strings.TrimPrefix(options[1], "--input-file="))
+				content, err := os.ReadFile(job.Path(file))
 				if err != nil {
 					return nil, err
 				}
 				mu.Lock()
-				given = append(given, options[0]+" "+string(content))
+				given = append(given, string(job.Own)+" "+string(content))
 				mu.Unlock()
 				job.Plan = testPlan(nil)
 				m, err := c.prepare(hard, job, func(r *record.Record, events []record.Event, _ []byte) { collect(r, events, []byte("of "+name)) })
@@ -127,17 +126,16 @@ func TestATaskOfACommandWithoutAPlan(t *testing.T) {
 		t.Cleanup(func() { r.End(context.Background()) })
 		return r, err
 	}
-	secret := &fleet.Task{Options: []string{"--api-key=***"}, Secrets: []string{"--api-key=hush"}, Names: []string{"--api-key"}, Advice: "use --api-key-env NAME"}
+	secret := &fleet.Task{Own: []byte("{}"), Secrets: []string{"--api-key=hush"}, Names: []string{"--api-key"}, Advice: "use --api-key-env NAME"}
 	if _, err := gather("secret", secret); err == nil || !strings.Contains(err.Error(), "--api-key: a secret is not sent to the workers without TLS: use tls:// in --nats, or use --api-key-env NAME") {
 		t.Errorf("a secret without TLS: %v", err)
 	}
 
-	input := "--input-file=" + file
-	run, err := gather("task", &fleet.Task{Options: []string{"--model=m", input}, Inputs: []string{input}, Files: []string{file}})
+	run, err := gather("task", &fleet.Task{Own: []byte(`{"model":"m"}`), Files: []string{file}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{"--model=m hello", "--model=m hello"}; !slices.Equal(given, want) {
+	if want := []string{`{"model":"m"} hello`, `{"model":"m"} hello`}; !slices.Equal(given, want) {
 		t.Errorf("the workers have %q", given)
 	}
 	rows := map[string]int{}

@@ -172,7 +172,7 @@ func (w *Worker) refusal() string {
 
 // join takes the worker into a run.
 func (w *Worker) join(ctx context.Context, job *Job) error {
-	if job == nil || job.Plan == nil && job.Options == nil || job.Index < 0 || job.Index >= job.Of || job.Interval <= 0 {
+	if job == nil || job.Plan == nil && job.Own == nil || job.Index < 0 || job.Index >= job.Of || job.Interval <= 0 {
 		return errors.New("the request to join has no plan, or no share of it")
 	}
 	if job.Protocol != Protocol {

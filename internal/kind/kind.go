@@ -44,7 +44,7 @@ type Traits struct {
 
 	Streams       bool // a request may have several responses also without --streaming
 	SharedStreams bool // with --streaming, requests share streams that outlive them
-	Synchronous   bool // perf_analyzer has no asynchronous requests for the kind
+	Synchronous   bool // --async is refused for the kind
 	Unbatched     bool // requests have no batch dimension unless -b is given
 	Sessions      bool // responses are messages of a conversation, see --session-concurrency
 	SharedMemory  bool // tensors can be in shared memory
@@ -69,39 +69,10 @@ type Reference struct {
 	Hold func(model string, hold time.Duration) []string
 }
 
-// Words are what this program, and perf_analyzer, say about a kind.
+// Words are what this program says about a kind.
 type Words struct {
 	API    string // the protocol's name, for 'redline inspect'; empty: the command does not try the kind
 	Native string // why the kind needs redline-native; empty: it does not
-
-	// Refuse returns perf_analyzer's sentence about options that the kind cannot have; empty where there is none.
-	Refuse func(*Asked) string
-
-	PerfAnalyzer PerfAnalyzer
-}
-
-// Asked are the options of a command line that a kind may refuse.
-type Asked struct {
-	Target *plan.Target
-	Input  *plan.Input
-	Async  bool // --async
-	Data   bool // --input-data
-}
-
-// PerfAnalyzer is what perf_analyzer prints for a kind, and when.
-type PerfAnalyzer struct {
-	Name      string // in its settings and errors
-	BatchLine bool   // its settings have the batch size also without -b
-	// NoStreaming is its error with --streaming, NoBatch its error with -b above 1 after the input data was read; empty: no error.
-	NoStreaming, NoBatch string
-	NoGRPC               string // its error over gRPC; empty: the kind has gRPC, or perf_analyzer refuses it in other words
-	NoTimestamps         bool   // it reads no timestamps of the input data
-	ReadsFilesLate       bool   // it reads the files that the input data names with the first request
-	// ExportsNames: its export has the names of inputs and outputs without their data; ExportsNoOutputs: of inputs alone.
-	ExportsNames, ExportsNoOutputs bool
-	// Failure is its text for a failed request. hidden tells whether the text hides the cause. An empty text is the
-	// general one of the protocol.
-	Failure func(err error) (text string, hidden bool)
 }
 
 // Of returns the row of a kind; an unknown kind has an empty row.

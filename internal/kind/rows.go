@@ -29,7 +29,7 @@ var rows = []Row{
 			ModelMetadata: true, ModelList: true, SharedStreams: true, SharedMemory: true, Metrics: true, MetricsPage: ":8002/metrics", Embedded: true,
 			Reference: Reference{Hold: holdModel},
 		},
-		Words: Words{API: "KServe v2", PerfAnalyzer: PerfAnalyzer{Name: "TRITON", BatchLine: true}},
+		Words: Words{API: "KServe v2"},
 	},
 	{
 		Name: plan.OpenAI,
@@ -40,9 +40,7 @@ var rows = []Row{
 				return []string{"--ttft", hold.String(), "--itl", "0s"}
 			}},
 		},
-		Words: Words{API: "OpenAI API", Refuse: refuseOpenAI, PerfAnalyzer: PerfAnalyzer{
-			Name: "OPENAI", NoGRPC: "perf_analyzer does not support gRPC protocol with OpenAI endpoints", Failure: failureOpenAI,
-		}},
+		Words: Words{API: "OpenAI API"},
 	},
 	{
 		Name: plan.TFServing,
@@ -52,9 +50,7 @@ var rows = []Row{
 			MetricsPage: ":8501/monitoring/prometheus/metrics",
 			Reference:   Reference{Port: "tfserving", Hold: holdModel},
 		},
-		Words: Words{API: "TensorFlow Serving", Refuse: refuseTFServing, PerfAnalyzer: PerfAnalyzer{
-			Name: "TENSORFLOW_SERVING", ExportsNames: true, ExportsNoOutputs: true,
-		}},
+		Words: Words{API: "TensorFlow Serving"},
 	},
 	{
 		Name: plan.TorchServe,
@@ -65,9 +61,6 @@ var rows = []Row{
 				return holdModel("torchserve", hold)
 			}},
 		},
-		Words: Words{Refuse: refuseTorchServe, PerfAnalyzer: PerfAnalyzer{
-			Name: "TORCHSERVE", NoGRPC: "perf_analyzer does not support gRPC protocol with TorchServe", ReadsFilesLate: true, ExportsNames: true, Failure: failureTorchServe,
-		}},
 	},
 	{
 		Name: plan.TritonCAPI,
@@ -76,10 +69,7 @@ var rows = []Row{
 			ModelMetadata: true, SharedMemory: true,
 			Reference: Reference{Missing: "a Triton in this process has no connection, and no server logs its side of a request"},
 		},
-		Words: Words{
-			Native: "--service-kind triton_c_api loads libtritonserver.so",
-			Refuse: refuseCAPI, PerfAnalyzer: PerfAnalyzer{Name: "TRITON_C_API"},
-		},
+		Words: Words{Native: "--service-kind triton_c_api loads libtritonserver.so"},
 	},
 	{
 		Name: plan.DynamicGRPC,
@@ -88,11 +78,6 @@ var rows = []Row{
 			Protocols: []plan.Protocol{plan.GRPC}, NoModelName: true, Method: true, Streams: true,
 			Reference: Reference{Hold: func(_ string, hold time.Duration) []string { return holdModel("any-method", hold) }},
 		},
-		Words: Words{Refuse: refuseDynamicGRPC, PerfAnalyzer: PerfAnalyzer{
-			Name: "DYNAMIC_GRPC", NoTimestamps: true, ExportsNames: true, Failure: failureDynamicGRPC,
-			NoStreaming: "DynamicGrpcClientBackend::StartStream is not supported.",
-			NoBatch:     "Dynamic gRPC does not support multi-batch at the moment.",
-		}},
 	},
 }
 

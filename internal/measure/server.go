@@ -9,7 +9,7 @@ import (
 )
 
 // ErrNoVersion is returned when no version of a model did any work during the window.
-var ErrNoVersion = errors.New("failed to find the requested model version")
+var ErrNoVersion = errors.New("the server has no statistics of this version of the model")
 
 // ServerDelta returns the difference of two snapshots of the server's counters, for the model and its composing models.
 // several names models of which more than one version worked although no version was requested. If the model has a

@@ -21,9 +21,9 @@ type Setup struct {
 	Percentile int
 	// Streaming: a request may have several responses, so the time to the first one is of interest.
 	Streaming bool
-	// EndedOnly excludes requests that are in flight at the end from percentiles, as perf_analyzer does.
+	// EndedOnly excludes requests that are in flight at the end from percentiles.
 	EndedOnly bool
-	// NearestRank computes percentiles as perf_analyzer does: the latency at the nearest rank, without interpolation.
+	// NearestRank computes percentiles as the latency at the nearest rank, without interpolation.
 	NearestRank bool
 }
 
@@ -207,7 +207,7 @@ func (w *Window) rates(c *result.Client, d time.Duration) {
 	c.SequencePerSec = perSecond(w.sequences, d)
 }
 
-// perSecond is n/d in 32-bit floats, as perf_analyzer computes and prints it.
+// perSecond is n/d in 32-bit floats, the precision in which rates are printed and compared.
 func perSecond(n uint64, d time.Duration) float64 {
 	if d <= 0 {
 		return 0

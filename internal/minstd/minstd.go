@@ -1,5 +1,5 @@
-// Package minstd draws perf_analyzer's random numbers: the generator of C++'s default_random_engine with
-// uniform_int_distribution. With perf_analyzer's seed it chooses the same data streams and sequences in the same order.
+// Package minstd draws the random numbers of C++: the generator default_random_engine with
+// uniform_int_distribution. With the same seed it chooses the same data streams and sequences as a program in C++.
 package minstd
 
 const modulus = 1<<31 - 1

@@ -87,7 +87,7 @@ func (f *fixed) Next() (time.Duration, bool) {
 	return at, true
 }
 
-// MeanRate is the rate that a list of gaps asks for, in whole requests per second as perf_analyzer reports it:
+// MeanRate is the rate that a list of gaps asks for, in whole requests per second:
 // n·1e9 divided by the sum of the gaps in nanoseconds, rounded down.
 func MeanRate(gaps []time.Duration) int64 {
 	total := sum(gaps)

@@ -401,7 +401,7 @@ func (m *levelRun) keep(p *pass, n int) {
 		behind, _ = p.win.Think(load.Concurrency, slotTime)
 		slotTime, load.Concurrency = slotTime*time.Duration(load.Concurrency), 0
 	}
-	if m.Plan.Load.PerThread && load.Concurrency == 0 { // a thread of perf_analyzer is idle in a call and until a request is due
+	if m.Plan.Load.PerThread && load.Concurrency == 0 { // a thread that waits is idle in a call and until a request is due
 		slotTime, behind = slotTime*time.Duration(max(1, m.Plan.Load.MaxThreads)), p.win.Sending()
 	}
 	w.Client.OverheadPercent = p.win.Overhead(load.Concurrency, slotTime, behind)

@@ -1,4 +1,4 @@
-// Package report writes what redline adds to perf_analyzer's report: the client health, failures by class, latencies from
+// Package report writes what redline adds to the table of levels: the client health, failures by class, latencies from
 // due time and send time, the verdict, and the whole result as JSON.
 //
 // Each file is one writer of the result tree. Writers are pure: equal results give equal bytes. The text has the form of the

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/redline-bench/redline/internal/calibrate"
 	"github.com/redline-bench/redline/internal/pace"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/service"
@@ -52,8 +53,10 @@ type Result struct {
 	// Find is the search of 'redline find'; nil for other commands. Levels are then the confirmations.
 	Find *Find `json:"find,omitempty"`
 	// Tune is the search of 'redline tune'; nil for other commands. Find is then the search of its best candidate.
-	Tune        *Tune `json:"tune,omitempty"`
-	Interrupted bool  `json:"interrupted,omitempty"`
+	Tune *Tune `json:"tune,omitempty"`
+	// Floors are the errors that 'redline calibrate' measured; other commands have none.
+	Floors      []calibrate.Floor `json:"floors,omitempty"`
+	Interrupted bool              `json:"interrupted,omitempty"`
 	// Fleet is the fleet that made the load; nil where one process made it.
 	Fleet *Fleet `json:"fleet,omitempty"`
 	// Error is why the run ended early; empty if it did not.

@@ -22,7 +22,7 @@ func Interpolate(p float64, n int, at func(k int) float64) float64 {
 	return a + (b-a)*t
 }
 
-// NearestRank is the rank, from 0, of percentile p of n ascending values as perf_analyzer takes it.
+// NearestRank is the rank, from 0, of percentile p of n ascending values, rounded to the nearest.
 func NearestRank(p float64, n int) int { return int(p/100*float64(n-1) + 0.5) }
 
 // quantiles are percentiles of n values; 0 where there are none.

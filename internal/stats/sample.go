@@ -171,7 +171,7 @@ func (s *Sample[T]) Quantiles(ps ...float64) []T {
 	return out
 }
 
-// NearestRanks are percentiles as perf_analyzer computes them; see NearestRank.
+// NearestRanks are percentiles without interpolation; see NearestRank.
 func (s *Sample[T]) NearestRanks(ps ...float64) []T {
 	out, at := make([]T, len(ps)), s.Ranks()
 	for i, p := range ps {

@@ -12,35 +12,20 @@ import (
 // maxDepth bounds the nesting of arrays in AppendNested.
 const maxDepth = 64
 
-// ValueError means that an element of a JSON array does not fit its datatype. Its text is perf_analyzer's.
+// ValueError means that an element of a JSON array does not fit its datatype.
 type ValueError struct {
 	Type  Datatype
 	Index int // of the element, in row-major order
 }
 
-var valueErrors = [...]string{
-	Bool:   "unable to find bool data in json",
-	Uint8:  "unable to find uint8_t data in json",
-	Uint16: "unable to find uint16_t data in json",
-	Uint32: "unable to find uint32_t data in json",
-	Uint64: "unable to find uint64_t data in json",
-	Int8:   "unable to find int8_t data in json",
-	Int16:  "unable to find int16_t data in json",
-	Int32:  "unable to find int32_t data in json",
-	Int64:  "unable to find int64_t data in json",
-	FP16:   "Can not use explicit tensor description for fp16 datatype",
-	BF16:   "Can not use explicit tensor description for bf16 datatype",
-	FP32:   "unable to find float data in json",
-	FP64:   "unable to find fp64 data in json",
-	Bytes:  "unable to find string data in json",
-	JSON:   "JSON format does not yet support multiple json objects in the input",
-}
-
 func (e *ValueError) Error() string {
-	if int(e.Type) < len(valueErrors) && valueErrors[e.Type] != "" {
-		return valueErrors[e.Type]
+	switch e.Type {
+	case FP16, BF16:
+		return e.Type.String() + ` values cannot be written as JSON numbers: use "b64"`
+	case JSON:
+		return "an input of JSON takes one value"
 	}
-	return "Unexpected type " + e.Type.String()
+	return fmt.Sprintf("element %d does not fit the datatype %s", e.Index, e.Type)
 }
 
 // ErrNotArray means that the JSON of a tensor is not an array.
@@ -49,8 +34,8 @@ var ErrNotArray = errors.New("tensor data must be a JSON array")
 // AppendRaw appends the raw form of a flat JSON array of t's elements. Text that is not JSON gives a
 // *jsonscan.SyntaxError, an element that does not fit a *ValueError.
 //
-// A whole number is valid for FP32 and FP64. Integers are checked against 32 bits and then truncated to the width of t, as in
-// perf_analyzer. NaN and Inf are accepted as literals. FP16 and BF16 have no JSON form.
+// A whole number is valid for FP32 and FP64. Integers are checked against 32 bits and then truncated to the width of t.
+// NaN and Inf are accepted as literals. FP16 and BF16 have no JSON form.
 func AppendRaw(dst []byte, t Datatype, text []byte) ([]byte, error) {
 	v, err := jsonscan.Parse(text)
 	if err != nil {

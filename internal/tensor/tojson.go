@@ -140,7 +140,7 @@ func appendFloat(dst []byte, f float64, bits int) []byte {
 	return append(dst, '.', '0')
 }
 
-// AppendQuoted appends text as a JSON string, in the form that perf_analyzer writes: only characters that must be escaped
+// AppendQuoted appends text as a JSON string, in the shortest form: only characters that must be escaped
 // are, and hexadecimal digits are upper case. A byte that is not UTF-8 becomes U+FFFD.
 func AppendQuoted[S ~string | ~[]byte](dst []byte, text S) []byte {
 	dst = append(dst, '"')

@@ -2,17 +2,11 @@ package workload
 
 import (
 	"bytes"
-	"fmt"
 
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/tensor"
 )
-
-// BatchError says why steps cannot be sent in one batch, in perf_analyzer's words.
-type BatchError struct{ Text string }
-
-func (e *BatchError) Error() string { return e.Text }
 
 // inputsAt gathers the batch of steps from start on into the tensors of a request. The data of a batch of one
 // is shared with the step; nothing changes it afterwards.
@@ -30,9 +24,9 @@ func (d *Data) inputsAt(stream []step, start int) ([]tensor.Tensor, error) {
 				continue
 			}
 			if spec.Optional {
-				return nil, &BatchError{"Shared memory support in Perf Analyzer does not support optional inputs at this time"}
+				return nil, &BatchError{SharedOptional.With()}
 			}
-			return nil, dataErrorf("unable to find data for input '%s'.", spec.Name)
+			return nil, dataError(NoData, spec.Name)
 		}
 		tensors = append(tensors, d.join(spec, first.shape, func(k int) []byte {
 			return stream[(start+k)%len(stream)].in[i].data
@@ -41,7 +35,7 @@ func (d *Data) inputsAt(stream []step, start int) ([]tensor.Tensor, error) {
 	return tensors, nil
 }
 
-// shared tells whether inputs lie in shared memory, where perf_analyzer wants all of them.
+// shared tells whether inputs lie in shared memory, where all of them must be.
 func (d *Data) shared() bool {
 	return d.in.SharedMemory == plan.SystemSharedMemory || d.in.SharedMemory == plan.CUDASharedMemory
 }
@@ -50,16 +44,15 @@ func (d *Data) shared() bool {
 func agree(spec service.TensorSpec, a, b *datum) error {
 	switch {
 	case a.set != b.set:
-		return &BatchError{"For batch sizes larger than 1, the same set of inputs must be specified for each batch. " +
-			"You cannot use different set of optional inputs for each individual batch."}
+		return &BatchError{MixedOptional.With()}
 	case !sameShape(a.shape, b.shape):
-		return &BatchError{fmt.Sprintf("can not batch tensors with different shapes together (input '%s' expected shape %s and received %s", spec.Name, a.shape, b.shape)}
+		return &BatchError{MixedShapes.With(spec.Name, a.shape, b.shape)}
 	case !spec.ShapeTensor || !a.set:
 		return nil
 	case len(a.data) != len(b.data):
-		return &BatchError{"The shape tensors should be identical in a batch (mismatch in size)"}
+		return &BatchError{ShapeBytes.With()}
 	case !bytes.Equal(a.data, b.data):
-		return &BatchError{"The shape tensors should be identical in a batch (mismatch in content)"}
+		return &BatchError{ShapeContent.With()}
 	}
 	return nil
 }

@@ -29,10 +29,10 @@ func (f *files) tensor(v jsonscan.Value, spec service.TensorSpec, at place, outp
 		}
 		var ok bool
 		if content, ok = v.Get("content"); !ok {
-			return datum{}, dataErrorf("missing content field. ( Location stream id: %d, step id: %d)", at.stream, at.step)
+			return datum{}, dataError(NoContent, at.stream, at.step)
 		}
 	default:
-		return datum{}, dataErrorf(malformed)
+		return datum{}, dataError(Malformed)
 	}
 	data, err := f.content(content, spec, at)
 	if err != nil {
@@ -55,13 +55,13 @@ func verbatim(v jsonscan.Value, spec service.TensorSpec) (datum, bool) {
 
 func dimensions(v jsonscan.Value) (tensor.Shape, error) {
 	if v.Kind() != jsonscan.Array && v.Kind() != jsonscan.Null {
-		return nil, dataErrorf("shape values must be integers.")
+		return nil, dataError(BadShape)
 	}
 	shape := tensor.Shape{}
 	for e := range v.Elements() {
 		d, ok := e.Int64()
 		if !ok || d < math.MinInt32 || d > math.MaxInt32 {
-			return nil, dataErrorf("shape values must be integers.")
+			return nil, dataError(BadShape)
 		}
 		shape = append(shape, d)
 	}
@@ -73,23 +73,23 @@ func (f *files) content(v jsonscan.Value, spec service.TensorSpec, at place) ([]
 	if v.Kind() == jsonscan.Array {
 		raw, err := tensor.AppendValues(f.scratch[:0], spec.Type, v)
 		if err != nil {
-			return nil, &DataError{Text: err.Error(), Err: err}
+			return nil, &DataError{Err: err}
 		}
 		f.scratch = raw
 		return append(make([]byte, 0, len(raw)), raw...), nil
 	}
 	code, ok := v.Get("b64")
 	if !ok {
-		return nil, dataErrorf("The tensor values are not supported. Expected an array or b64 string ( Location stream id: %d, step id: %d)", at.stream, at.step)
+		return nil, dataError(BadValues, at.stream, at.step)
 	}
 	if code.Kind() != jsonscan.String {
-		return nil, dataErrorf("the value of b64 field should be of type string ( Location stream id: %d, step id: %d)", at.stream, at.step)
+		return nil, dataError(BadBase64, at.stream, at.step)
 	}
 	f.scratch = code.AppendText(f.scratch[:0])
 	return decode(f.scratch), nil
 }
 
-// decode reads base64 with or without padding. Other characters are skipped, as perf_analyzer does: where they
+// decode reads base64 with or without padding. Other characters are skipped: where they
 // are not white space, the check of the size fails. It changes text.
 func decode(text []byte) []byte {
 	kept := text[:0]
@@ -117,13 +117,13 @@ func check(spec service.TensorSpec, shape tensor.Shape, data []byte, output bool
 		if output {
 			return datum{set: true, data: data}, nil
 		}
-		return datum{}, dataErrorf("The variable-sized tensor \"%s\" with model shape %s needs to have its shape fully defined. See the --shape option.", spec.Name, spec.Shape)
+		return datum{}, dataError(OpenShape, spec.Name, spec.Shape)
 	}
 	if !spec.Shape.Accepts(shape) {
-		return datum{}, dataErrorf("The supplied shape of %s for input \"%s\" is incompatible with the model's input shape of %s", shape, spec.Name, spec.Shape)
+		return datum{}, dataError(OtherShape, shape, spec.Name, spec.Shape)
 	}
 	if want := tensor.ByteSize(spec.Type, shape); want >= 0 && want != int64(len(data)) {
-		return datum{}, dataErrorf("mismatch in the data provided for %s. Expected: %d bytes, Got: %d bytes", spec.Name, want, len(data))
+		return datum{}, dataError(OtherSize, spec.Name, want, len(data))
 	}
 	return datum{set: true, shape: shape, data: data}, nil
 }

@@ -4,14 +4,11 @@
 // for validation, for each output). Prepare gathers steps into batches and has each distinct request encoded
 // once. A Cursor belongs to one slot of the engine and names the next request without sharing or allocating;
 // for models that keep state, a SequenceCursor does the same in sequences.
-//
-// The rules and the texts of errors are perf_analyzer's, because programs match on them.
 package workload
 
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -22,7 +19,7 @@ import (
 
 // Data is the input data of a run. It is not changed after Load.
 type Data struct {
-	// FromJSON tells that the data was read from JSON files, which perf_analyzer announces.
+	// FromJSON tells that the data was read from JSON files.
 	FromJSON bool
 
 	batch    int
@@ -47,26 +44,6 @@ type datum struct {
 	set   bool
 	shape tensor.Shape // nil where it is not known, which only outputs may be
 	data  []byte
-}
-
-// DataError says what is wrong with the input data, in perf_analyzer's words.
-type DataError struct {
-	Text string
-	Path string // the file, where there is one
-	// Code and Offset are the parser's error number and place where the file is not JSON; else Code is 0.
-	Code, Offset int
-	Err          error // the cause, if any
-}
-
-// ErrNoSteps is the cause where the data is well-formed and holds nothing to send.
-var ErrNoSteps = errors.New("the input data has no steps")
-
-func (e *DataError) Error() string { return e.Text }
-
-func (e *DataError) Unwrap() error { return e.Err }
-
-func dataErrorf(format string, args ...any) error {
-	return &DataError{Text: fmt.Sprintf(format, args...)}
 }
 
 // Load reads or makes the data for a model as the plan asks. Errors about the data are of type *DataError; with
@@ -100,13 +77,13 @@ func (d *Data) read() error {
 		return d.readFiles(d.in.Paths)
 	case plan.Directory:
 		if len(d.in.Paths) == 0 {
-			return dataErrorf("no directory was given for the input data")
+			return dataError("no directory was given for the input data")
 		}
 		return d.readDirectory(d.in.Paths[0])
 	case plan.Random, plan.Zero:
 		return d.generate()
 	}
-	return dataErrorf("unknown source of input data %q", d.in.Source)
+	return dataError("unknown source of input data %q", d.in.Source)
 }
 
 // Streams is the number of data streams.

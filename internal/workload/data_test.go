@@ -11,11 +11,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/redline-bench/redline/internal/pacompat/text"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/tensor"
 	"github.com/redline-bench/redline/internal/workload"
 )
+
+// said is an error of input data in perf_analyzer's words, which programs match on. Redline has a sentence of its own for it.
+func said(err error) string { return text.ErrorText(err, plan.HTTP) }
 
 // The texts of this test were compared with those of perf_analyzer 2.60.0 on the same files and models.
 func TestFileErrors(t *testing.T) {
@@ -23,7 +27,7 @@ func TestFileErrors(t *testing.T) {
 		t.Helper()
 		_, err := workload.Load(fromJSON(t, texts...), m)
 		var e *workload.DataError
-		if !errors.As(err, &e) || e.Text != want {
+		if !errors.As(err, &e) || said(err) != want {
 			t.Errorf("%s\n got %v\nwant %s", texts, err, want)
 		} else if e.Path == "" || e.Code != 0 {
 			t.Errorf("%s: path %q, code %d", texts, e.Path, e.Code)
@@ -86,13 +90,13 @@ func TestFileErrors(t *testing.T) {
 func TestNoSteps(t *testing.T) {
 	for _, text := range []string{`{"data":[]}`, `{"data":[[],[]]}`, `{"data":null}`, `{"data":{},"validation_data":null}`} {
 		d, err := workload.Load(fromJSON(t, text), model(tensor.Int32, 2))
-		if !errors.Is(err, workload.ErrNoSteps) || err.Error() != "unable to find data for input 'IN'." || d.Steps(0) != 0 {
+		if !errors.Is(err, workload.ErrNoSteps) || said(err) != "unable to find data for input 'IN'." || d.Steps(0) != 0 {
 			t.Errorf("%s: got %v", text, err)
 		}
 	}
 	uneven := `{"data":[[],[{"IN":[1,2]}]]}`
 	d := load(t, fromJSON(t, uneven), model(tensor.Int32, 2))
-	if _, err := workload.Prepare(t.Context(), &fake{}, d); err == nil || err.Error() != "unable to find data for input 'IN'." {
+	if _, err := workload.Prepare(t.Context(), &fake{}, d); err == nil || said(err) != "unable to find data for input 'IN'." {
 		t.Errorf("an empty first stream: got %v", err)
 	}
 	m := model(tensor.Int32, 2)
@@ -106,11 +110,11 @@ func TestUnreadable(t *testing.T) {
 	in := fromJSON(t, `{ this is not json`)
 	_, err := workload.Load(in, model(tensor.Int32, 2))
 	var e *workload.DataError
-	if !errors.As(err, &e) || e.Text != "failed to parse the specified json file for reading provided data" || e.Code != 4 || e.Offset != 2 || e.Path != in.Paths[0] {
+	if !errors.As(err, &e) || said(err) != "failed to parse the specified json file for reading provided data" || e.Code != 4 || e.Offset != 2 || e.Path != in.Paths[0] {
 		t.Errorf("got %+v", err)
 	}
 	in.Paths[0] += "x"
-	if _, err := workload.Load(in, model(tensor.Int32, 2)); !errors.Is(err, os.ErrNotExist) || err.Error() != "failed to open file for reading provided data" {
+	if _, err := workload.Load(in, model(tensor.Int32, 2)); !errors.Is(err, os.ErrNotExist) || said(err) != "failed to open file for reading provided data" {
 		t.Errorf("got %v", err)
 	}
 }
@@ -119,7 +123,7 @@ func TestShapeOption(t *testing.T) {
 	in := fromJSON(t, `{"data":[{"IN":{"content":[1.0],"shape":[1]}}]}`)
 	in.Shapes = map[string][]int64{"IN": {2}}
 	const want = `The supplied shape of [1] for input "IN" is incompatible with the model's input shape of [2]`
-	if _, err := workload.Load(in, model(tensor.FP32, -1)); err == nil || err.Error() != want {
+	if _, err := workload.Load(in, model(tensor.FP32, -1)); err == nil || said(err) != want {
 		t.Errorf("got %v", err)
 	}
 	in.Shapes["IN"] = []int64{1, 1} // another rank is let through
@@ -180,7 +184,7 @@ func TestDirectory(t *testing.T) {
 	f := func(m *service.Model, want string) {
 		t.Helper()
 		_, err := workload.Load(plan.Input{Source: plan.Directory, Paths: []string{dir}}, m)
-		if err == nil || err.Error() != want {
+		if err == nil || said(err) != want {
 			t.Errorf("got %v\nwant %s", err, want)
 		}
 	}
@@ -290,7 +294,7 @@ func TestGeneratedErrors(t *testing.T) {
 	f := func(m *service.Model, want string) {
 		t.Helper()
 		_, err := workload.Load(plan.Input{Source: plan.Random, StringLength: 8}, m)
-		if err == nil || err.Error() != want {
+		if err == nil || said(err) != want {
 			t.Errorf("got %v\nwant %s", err, want)
 		}
 	}
@@ -320,7 +324,7 @@ func FuzzFile(f *testing.F) {
 			d, err := workload.Load(plan.Input{Batch: 2, Source: plan.JSONFiles, Paths: []string{path}}, m)
 			if err != nil {
 				var e *workload.DataError
-				if !errors.As(err, &e) || e.Text == "" {
+				if !errors.As(err, &e) || e.Error() == "" {
 					t.Fatalf("%q: %v", text, err)
 				}
 				continue

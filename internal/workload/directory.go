@@ -15,11 +15,11 @@ import (
 func (d *Data) readDirectory(dir string) error {
 	files, err := os.ReadDir(dir)
 	if err != nil {
-		return &DataError{Text: "failed to open directory '" + dir + "'", Path: dir, Err: err}
+		return &DataError{Fault: UnreadFolder.With(dir), Path: dir, Err: err}
 	}
 	for _, f := range files {
 		if find(d.inputs, f.Name()) < 0 && find(d.outputs, f.Name()) < 0 {
-			return dataErrorf("Provided data file '%s' does not correspond to a valid model input or output.", f.Name())
+			return dataError(StrangeFile, f.Name())
 		}
 	}
 	s := step{in: make([]datum, len(d.inputs))}
@@ -55,23 +55,23 @@ func readTensor(dir string, spec service.TensorSpec, role string) (datum, error)
 	path := dir + "/" + spec.Name
 	data, err := os.ReadFile(path)
 	if errors.Is(err, syscall.EISDIR) {
-		return datum{}, &DataError{Text: "failed to get size for file '" + path + "'", Path: path, Err: err}
+		return datum{}, &DataError{Fault: FolderForTensor.With(path), Path: path, Err: err}
 	}
 	if err != nil {
-		return datum{}, &DataError{Text: "failed to open file '" + path + "'", Path: path, Err: err}
+		return datum{}, &DataError{Fault: UnreadTensor.With(path), Path: path, Err: err}
 	}
 	if len(data) == 0 {
-		return datum{}, &DataError{Text: "file '" + path + "' is empty", Path: path}
+		return datum{}, &DataError{Fault: EmptyFile.With(path), Path: path}
 	}
 	if spec.Type == tensor.Bytes {
 		framed, lines := frameLines(data)
 		if want := spec.Shape.Elements(); want >= 0 && lines != want {
-			return datum{}, dataErrorf("provided data for %s %s has %d elements, expect %d", role, spec.Name, lines, want)
+			return datum{}, dataError(FileElements, role, spec.Name, lines, want)
 		}
 		return datum{set: true, shape: spec.Shape, data: framed}, nil
 	}
 	if want := tensor.ByteSize(spec.Type, spec.Shape); want >= 0 && int64(len(data)) != want {
-		return datum{}, dataErrorf("provided data for %s %s has byte size %d, expect %d", role, spec.Name, len(data), want)
+		return datum{}, dataError(FileBytes, role, spec.Name, len(data), want)
 	}
 	return datum{set: true, shape: spec.Shape, data: data}, nil
 }

@@ -2,17 +2,12 @@ package workload
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"slices"
 
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/tensor/jsonscan"
 )
-
-const misaligned = "The 'validation_data' field doesn't align with 'data' field in the json file"
-
-const malformed = "Input data file is malformed."
 
 // files gathers the steps of one JSON file after the other.
 type files struct {
@@ -40,7 +35,7 @@ func (d *Data) readFiles(paths []string) error {
 	}
 	for i, stream := range d.streams {
 		if len(stream) == 0 && d.sequence {
-			return dataErrorf("stream %d of the input data has no steps to make a sequence of", i)
+			return dataError("stream %d of the input data has no steps to make a sequence of", i)
 		}
 	}
 	return nil
@@ -50,10 +45,10 @@ func (d *Data) readFiles(paths []string) error {
 func (d *Data) nothing() error {
 	for _, spec := range d.inputs {
 		if !spec.Optional {
-			return &DataError{Text: fmt.Sprintf("unable to find data for input '%s'.", spec.Name), Err: ErrNoSteps}
+			return &DataError{Fault: NoData.With(spec.Name), Err: ErrNoSteps}
 		}
 	}
-	return &DataError{Text: ErrNoSteps.Error(), Err: ErrNoSteps}
+	return &DataError{Err: ErrNoSteps}
 }
 
 func (f *files) read(path string) error {
@@ -62,22 +57,23 @@ func (f *files) read(path string) error {
 		err = nil // only the first may be a directory; another one reads as an empty file
 	}
 	if err != nil {
-		return &DataError{Text: "failed to open file for reading provided data", Path: path, Err: err}
+		return &DataError{Fault: Unreadable.With(err), Path: path, Err: err}
 	}
 	root, err := jsonscan.Parse(text)
 	if err != nil {
-		e := &DataError{Text: "failed to parse the specified json file for reading provided data", Path: path, Err: err}
+		e := &DataError{Path: path, Err: err}
 		if syntax, ok := errors.AsType[*jsonscan.SyntaxError](err); ok {
 			e.Code, e.Offset = int(syntax.Code), syntax.Offset
 		}
+		e.Fault = NotJSON.With(e.Offset)
 		return e
 	}
 	data, ok := root.Get("data")
 	if !ok {
-		return dataErrorf("The json file doesn't contain data field")
+		return dataError(NoDataMember)
 	}
 	if !list(data) {
-		return dataErrorf(malformed)
+		return dataError(Malformed)
 	}
 	want, validates := root.Get("validation_data")
 	entries, expected, err := align(data, want, validates)
@@ -112,7 +108,7 @@ func align(data, want jsonscan.Value, validates bool) (entries, expected []jsons
 	}
 	expected = slices.Collect(want.Elements())
 	if !list(want) || len(expected) != len(entries) {
-		return nil, nil, dataErrorf(misaligned)
+		return nil, nil, dataError(Misaligned)
 	}
 	return entries, expected, nil
 }
@@ -121,7 +117,7 @@ func align(data, want jsonscan.Value, validates bool) (entries, expected []jsons
 func (f *files) entry(i int, entry, want jsonscan.Value) error {
 	many := entry.Kind() == jsonscan.Array
 	if f.started && many != f.many && (f.many || i == 0) {
-		return dataErrorf("Inconsistency in input-data provided. Can not have a combination of objects and arrays inside of the Data array")
+		return dataError(Mixed)
 	}
 	if !f.started {
 		f.many = many
@@ -170,7 +166,7 @@ func (f *files) step(v, want jsonscan.Value) error {
 // tensors reads the members of a step. An array or null in its place has none.
 func (f *files) tensors(v jsonscan.Value, specs []service.TensorSpec, at place, output bool) ([]datum, error) {
 	if v.Kind() != jsonscan.Object && v.Kind() != jsonscan.Array && v.Kind() != jsonscan.Null {
-		return nil, dataErrorf(malformed)
+		return nil, dataError(Malformed)
 	}
 	members := make([]jsonscan.Value, len(specs))
 	unknown := ""
@@ -193,11 +189,11 @@ func (f *files) tensors(v jsonscan.Value, specs []service.TensorSpec, at place, 
 				return nil, err
 			}
 		case !spec.Optional:
-			return nil, dataErrorf("missing tensor %s ( Location stream id: %d, step id: %d)", spec.Name, at.stream, at.step)
+			return nil, dataError(NoTensor, spec.Name, at.stream, at.step)
 		}
 	}
 	if unknown != "" {
-		return nil, dataErrorf("The input or output '%s' is not found in the model configuration", unknown)
+		return nil, dataError(UnknownTensor, unknown)
 	}
 	return data, nil
 }

@@ -31,7 +31,7 @@ func (d *Data) generate() error {
 	return nil
 }
 
-// randomBytes is how many bytes of random data perf_analyzer makes: those of the largest input, which it uses for all.
+// randomBytes is how many random bytes are drawn before the first sequence: those of the largest input.
 func (d *Data) randomBytes() int {
 	if d.in.Source != plan.Random {
 		return 0
@@ -47,7 +47,7 @@ func (d *Data) randomBytes() int {
 
 func generate(spec service.TensorSpec, in plan.Input) ([]byte, error) {
 	if spec.ShapeTensor {
-		return nil, dataErrorf("can not generate data for shape tensor '%s', user-provided data is needed.", spec.Name)
+		return nil, dataError(NoShapeValues, spec.Name)
 	}
 	count := spec.Shape.Elements()
 	if count < 0 {
@@ -60,10 +60,10 @@ func generate(spec service.TensorSpec, in plan.Input) ([]byte, error) {
 	case spec.Type == tensor.Bytes:
 		each = 4 + int64(in.StringLength)
 	case each == 0:
-		return nil, dataErrorf("can not generate data for input '%s' of type %s, user-provided data is needed.", spec.Name, spec.Type)
+		return nil, dataError(NoRandom, spec.Name, spec.Type)
 	}
 	if each > maxGenerated || count > maxGenerated/each {
-		return nil, dataErrorf("input %s with shape %s is too large: more than 16 GiB of data would be generated", spec.Name, spec.Shape)
+		return nil, dataError("input %s with shape %s is too large: more than 16 GiB of data would be generated", spec.Name, spec.Shape)
 	}
 	data := make([]byte, count*each)
 	switch {
@@ -76,7 +76,7 @@ func generate(spec service.TensorSpec, in plan.Input) ([]byte, error) {
 }
 
 func dynamic(spec service.TensorSpec) error {
-	return dataErrorf("input %s contains dynamic shape, provide shapes to send along with the request", spec.Name)
+	return dataError(VariableShape, spec.Name)
 }
 
 // source gives each input its own values, the same in every run with the same seed.

@@ -52,7 +52,7 @@ func LoadFor(in plan.Input, m *service.Model, mode plan.Mode, warmup int) (*Data
 		return nil, err
 	}
 	if len(d.streams) != 1 {
-		return nil, dataErrorf("Expected input data JSON to have one stream. Write the steps into the data array itself, not into arrays inside of it.")
+		return nil, dataError(SeveralStreams)
 	}
 	if mode == plan.FixedSchedule {
 		return d, d.takeTimes(warmup)
@@ -84,7 +84,7 @@ func (d *Data) takeTimes(warmup int) error {
 	for i, v := range values {
 		at, ok := milliseconds(v.data)
 		if !ok {
-			return dataErrorf("the timestamp of step %d is too large: it counts milliseconds since the start", i)
+			return dataError("the timestamp of step %d is too large: it counts milliseconds since the start", i)
 		}
 		all[i] = timed{at, d.streams[0][i]}
 	}

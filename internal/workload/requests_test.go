@@ -95,7 +95,7 @@ func TestBatchErrors(t *testing.T) {
 		in.Batch = 2
 		_, err := workload.Prepare(t.Context(), &fake{}, load(t, in, m))
 		var e *workload.BatchError
-		if !errors.As(err, &e) || e.Text != want {
+		if !errors.As(err, &e) || said(err) != want {
 			t.Errorf("got %v\nwant %s", err, want)
 		}
 	}
@@ -147,7 +147,7 @@ func TestPlaces(t *testing.T) {
 	}
 	in.SharedMemory = plan.SystemSharedMemory
 	_, err := workload.Prepare(t.Context(), &fake{}, load(t, in, m))
-	if !errors.As(err, new(*workload.BatchError)) || err.Error() != "Shared memory support in Perf Analyzer does not support optional inputs at this time" {
+	if !errors.As(err, new(*workload.BatchError)) || said(err) != "Shared memory support in Perf Analyzer does not support optional inputs at this time" {
 		t.Errorf("got %v", err)
 	}
 }

@@ -37,7 +37,7 @@ func (r *Requests) Sequences(slots int, part segment.Segment) *Sequences {
 	s := &Sequences{r: r, in: r.d.in, held: make([]atomic.Uint64, slots)}
 	seed := part.Seed(s.in.Seed)
 	s.draws, s.lengths = minstd.New(seed), minstd.NewRand(seed)
-	for range r.d.randomBytes() { // perf_analyzer makes its random data with the same generator, before
+	for range r.d.randomBytes() { // the random data of inputs is drawn from the same generator, before
 		s.lengths.Next()
 	}
 	s.setIDs(part)

@@ -26,13 +26,13 @@ func (d *Data) takeTurns() error {
 	for i := range d.turns {
 		name, _, err := tensor.NextElement(sessions[i].data)
 		if err != nil {
-			return dataErrorf("the session_id of step %d must be one string", i)
+			return dataError("the session_id of step %d must be one string", i)
 		}
 		t := turn{session: string(name), delayed: delays[i].set}
 		if t.delayed {
 			var ok bool
 			if t.delay, ok = milliseconds(delays[i].data); !ok {
-				return dataErrorf("the delay of step %d is too large: it counts milliseconds", i)
+				return dataError("the delay of step %d is too large: it counts milliseconds", i)
 			}
 		}
 		d.turns[i] = t
@@ -71,13 +71,12 @@ func (d *Data) Sessions(svc service.Messenger, least int, part segment.Segment, 
 		s.list[k] = append(s.list[k], i)
 	}
 	if len(s.list) < least {
-		return nil, dataErrorf("The input data file contains %d unique session IDs, which is fewer than the required session concurrency level of %d. "+
-			"Add sessions to the file, or lower --session-concurrency.", len(s.list), least)
+		return nil, dataError(FewSessions, len(s.list), least)
 	}
 	for _, steps := range s.list {
 		for _, i := range steps[:len(steps)-1] {
 			if !d.turns[i].delayed {
-				return nil, dataErrorf("Missing 'delay' input for payload with index %d", i)
+				return nil, dataError(NoDelay, i)
 			}
 		}
 	}
@@ -93,7 +92,7 @@ func (s *Sessions) messages(step int) (jsonscan.Value, error) {
 			return m, nil
 		}
 	}
-	return nil, dataErrorf("Request body must be an object and it must have a 'messages' field that is an array. Request body:\n\n%s", body)
+	return nil, dataError(NoMessages, body)
 }
 
 // Turns is the number of all requests.

@@ -144,7 +144,7 @@ func TestSessionErrors(t *testing.T) {
 		t.Helper()
 		_, err := sessions(t, &speaker{}, 2, text)
 		var e *workload.DataError
-		if !errors.As(err, &e) || !strings.HasPrefix(e.Text, want) {
+		if !errors.As(err, &e) || !strings.HasPrefix(said(err), want) {
 			t.Errorf("%s\n got %v\nwant %s", text, err, want)
 		}
 	}

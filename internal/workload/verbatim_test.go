@@ -50,7 +50,7 @@ func TestDataWithoutArrays(t *testing.T) {
 	good(`{"command": ["say"]}`, "command", "\x03\x00\x00\x00say")
 	good(`{"messages": [{"a": 1}, "b"]}`, "messages", `[{"a":1},"b"]`)
 	good(`{"messages": {"content": [1]}}`, "messages", `{"content":[1]}`)
-	if _, err := read(`{"words": "one"}`); err == nil || err.Error() != "Input data file is malformed." {
+	if _, err := read(`{"words": "one"}`); err == nil || said(err) != "Input data file is malformed." {
 		t.Errorf("a string in place of an array: %v", err)
 	}
 }

@@ -3,41 +3,55 @@
 package calibrate
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"strings"
+	"time"
 
 	"github.com/redline-bench/redline/internal/calibrate"
 	"github.com/redline-bench/redline/internal/calibrate/standin"
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/command/llm"
 	"github.com/redline-bench/redline/internal/command/profile"
-	"github.com/redline-bench/redline/internal/command/profile/calibration"
+	ladder "github.com/redline-bench/redline/internal/command/profile/calibration"
 	"github.com/redline-bench/redline/internal/kind"
 	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/pacompat/flags"
 	"github.com/redline-bench/redline/internal/plan"
+	levels "github.com/redline-bench/redline/internal/profile"
+	"github.com/redline-bench/redline/internal/report"
+	"github.com/redline-bench/redline/internal/result"
+)
+
+// The commands, as results name them.
+const (
+	Grid    = "calibrate"
+	Profile = "calibrate profile"
+	LLM     = "calibrate llm"
 )
 
 // Run is `redline calibrate`.
 func Run(p *command.IO, args []string) (int, error) {
-	if len(args) == 0 {
-		return runGrid(p)
-	}
-	switch args[0] {
-	case "-h", "--help":
-		return 0, option.ErrHelp
-	case "profile":
+	switch {
+	case len(args) == 0 || strings.HasPrefix(args[0], "-"):
+		return runGrid(p, args)
+	case args[0] == "profile":
 		return runProfile(p, args[1:])
-	case "llm":
-		return runLLM(p, args[1:])
+	case args[0] == "llm":
+		return RunLLM(p, nil, args[1:])
 	}
 	return 0, fmt.Errorf("unknown argument %q; use 'profile' or 'llm', see 'redline help calibrate'", args[0])
 }
 
+func rows(json *string) []option.Row {
+	return option.Group("Output", []option.Row{{Long: "json", Arg: "FILE", Writes: true, Help: "write the errors and the plan as JSON, for 'redline rerun'", To: option.Text(json)}})
+}
+
 // Command describes the command.
 func Command() option.Command {
-	return option.Command{Words: []string{"profile", "llm"}, Intro: `Usage: redline calibrate
+	return option.Command{Words: []string{"profile", "llm"}, Rows: rows(new(string)), Intro: `Usage: redline calibrate [--json FILE]
        redline calibrate profile OPTIONS
        redline calibrate llm OPTIONS
 
@@ -63,7 +77,8 @@ redline calibrate without arguments measures a grid, for runs that were not cali
 HTTP and gRPC; 64 bytes, 16 KiB and 1 MiB of tensor data; 1, 8 and 64 requests in flight; each at
 the paces above. Reports use the nearest entry and name it. The grid takes about 90 seconds.
 
-Run the command while the machine is idle, and again after each update of redline.
+Run the command while the machine is idle, and again after each update of redline. --json FILE, also among
+OPTIONS, writes the errors with the plan; 'redline rerun FILE' repeats the calibration.
 `, Examples: `  redline calibrate
   redline calibrate profile -m resnet50 -u gpu-host:8001 -i grpc --concurrency-range 1:8
       calibrate for the run 'redline profile -m resnet50 ...'
@@ -71,8 +86,13 @@ Run the command while the machine is idle, and again after each update of redlin
 `}
 }
 
-// measurement measures the errors of the traffic that a command line asks for.
-type measurement func(*command.IO, *command.Signals) ([]calibrate.Floor, error)
+// calibration is a calibration that a command line asks for.
+type calibration struct {
+	command string
+	plan    *plan.Plan // of the traffic; nil: that of the grid
+	json    string     // file of the result; empty for none
+	measure func(*command.IO, *command.Signals) ([]calibrate.Floor, error)
+}
 
 // The grid: elements of the FP32 tensor that is sent and returned, and requests in flight.
 var (
@@ -103,80 +123,98 @@ func gridPlans() ([]*plan.Plan, error) {
 }
 
 // runGrid is `redline calibrate` without arguments. The reference server has the model of the grid.
-func runGrid(p *command.IO) (int, error) {
+func runGrid(p *command.IO, args []string) (int, error) {
+	c := calibration{command: Grid}
+	if _, err := command.Parse(&option.Table{Rows: rows(&c.json), Secrets: p.Secrets}, args, 0, 0, ""); err != nil {
+		return 0, err
+	}
 	plans, err := gridPlans()
 	if err != nil {
 		return 0, err
 	}
-	return keepFloors(p, "redline calibrate", func(p *command.IO, sigs *command.Signals) ([]calibrate.Floor, error) {
+	c.measure = func(p *command.IO, sigs *command.Signals) ([]calibrate.Floor, error) {
 		var floors []calibrate.Floor
 		show := floorTable(p.Stdout)
 		for _, pl := range plans {
-			got, err := calibration.Ladder(p, sigs, pl, &standin.Model{}, nil, show)
+			got, err := ladder.Ladder(p, sigs, pl, &standin.Model{}, nil, show)
 			if err != nil {
 				return nil, err
 			}
 			floors = append(floors, got...)
 		}
 		return floors, nil
-	}), nil
+	}
+	return c.run(p), nil
 }
 
 // runProfile is `redline calibrate profile`.
 func runProfile(p *command.IO, args []string) (int, error) {
-	const name = "redline calibrate profile"
-	pl, _, err := flags.Parse(plan.Redline, name, args, p.Secrets)
+	pl, _, err := flags.Parse(plan.Redline, "redline "+Profile, args, p.Secrets)
 	if errors.Is(err, option.ErrHelp) {
 		return 0, err
 	}
 	if err != nil {
 		return profile.UsageFailed(p, plan.Redline, err), nil
 	}
+	return RunPlan(p, pl)
+}
+
+// RunPlan calibrates for the run of a plan of redline profile.
+func RunPlan(p *command.IO, pl *plan.Plan) (int, error) {
 	if why := profile.NeedsNative(pl); why != "" && !p.Native && kind.Of(pl.Target.Kind).Native == "" {
 		return 0, command.NativeError(why)
 	}
-	return keepFloors(p, name, func(p *command.IO, sigs *command.Signals) ([]calibrate.Floor, error) {
-		if err := calibration.Possible(pl); err != nil {
+	c := calibration{command: Profile, plan: pl, json: pl.Output.ResultJSON}
+	c.measure = func(p *command.IO, sigs *command.Signals) ([]calibrate.Floor, error) {
+		if err := ladder.Possible(pl); err != nil {
 			return nil, err
 		}
-		m, own, err := calibration.LookAt(p, sigs, pl)
+		m, own, err := ladder.LookAt(p, sigs, pl)
 		if err != nil {
 			return nil, err
 		}
 		fmt.Fprintln(p.Stdout, "model: "+m.How)
-		return calibration.Ladder(p, sigs, pl, m, own, floorTable(p.Stdout))
-	}), nil
+		return ladder.Ladder(p, sigs, pl, m, own, floorTable(p.Stdout))
+	}
+	return c.run(p), nil
 }
 
-// runLLM is `redline calibrate llm`.
-func runLLM(p *command.IO, args []string) (int, error) {
-	const name = "redline calibrate llm"
-	measure, err := llm.Calibration(args, p.Secrets)
+// RunLLM is `redline calibrate llm`. own is the plan of a result that the options change; nil for none.
+func RunLLM(p *command.IO, own json.RawMessage, args []string) (int, error) {
+	run, err := llm.ReadCalibration(own, args, p.Secrets)
 	if errors.Is(err, option.ErrHelp) {
 		return 0, err
 	}
 	if err != nil {
-		fmt.Fprintf(p.Stderr, "%s: %v; see redline llm --help\n", name, err)
+		fmt.Fprintf(p.Stderr, "redline %s: %v; see redline llm --help\n", LLM, err)
 		return command.ExitError, nil
 	}
-	return keepFloors(p, name, measure), nil
+	c := calibration{command: LLM, plan: run.Plan(), json: run.JSON(), measure: run.Measure}
+	return c.run(p), nil
 }
 
-// keepFloors measures floors and puts them into the table of this machine.
-func keepFloors(p *command.IO, name string, measure measurement) int {
+// run measures the errors, puts them into the table of this machine, and writes the result.
+func (c *calibration) run(p *command.IO) int {
 	path := p.CalibrationFile()
 	if path == "" {
-		fmt.Fprintf(p.Stderr, "%s: no folder to keep the calibration in; set HOME or XDG_CACHE_HOME\n", name)
+		fmt.Fprintf(p.Stderr, "redline %s: no folder to keep the calibration in; set HOME or XDG_CACHE_HOME\n", c.command)
 		return command.ExitError
 	}
+	res := &result.Result{Schema: result.Schema, Tool: "redline", Version: p.Version, Command: c.command, Plan: c.plan, Levels: []result.Level{}, StartUnixNs: time.Now().UnixNano(), Environment: levels.Environment()}
 	sigs := p.WatchSignals(command.Loading)
 	defer sigs.Stop()
-	floors, err := measure(p, sigs)
+	err := p.Files.Writable(c.json)
 	if err == nil {
-		err = p.KeepFloors(floors)
+		res.Floors, err = c.measure(p, sigs)
+	}
+	if err == nil {
+		err = p.KeepFloors(res.Floors)
+	}
+	if res.EndUnixNs = time.Now().UnixNano(); err == nil {
+		err = report.WriteFile(p.Files, c.json, res)
 	}
 	if err != nil {
-		fmt.Fprintf(p.Stderr, "%s: %v\n", name, err)
+		fmt.Fprintf(p.Stderr, "redline %s: %v\n", c.command, err)
 		if sigs.Soft.Err() != nil {
 			return command.ExitInterrupted
 		}

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -23,18 +24,35 @@ import (
 	"github.com/redline-bench/redline/internal/secret"
 )
 
-// Calibration reads the options of a run and returns what measures the errors of its token times.
-func Calibration(args []string, secrets *secret.Set) (func(*command.IO, *command.Signals) ([]calibrate.Floor, error), error) {
-	t, err := read(args, secrets)
-	if err == nil && !t.opts.Streaming && !api.Kind(t.opts.Kind).GRPC() {
-		err = errors.New("responses that are not streamed have no token times: add --streaming")
+// Calibration is a calibration of the token times of a run.
+type Calibration struct{ traffic }
+
+// ReadCalibration reads the options of the run, over the plan of a result if there is one.
+func ReadCalibration(own json.RawMessage, args []string, secrets *secret.Set) (c Calibration, err error) {
+	if own == nil {
+		c.traffic, err = read(args, secrets)
+	} else {
+		c.traffic, err = readAgain(own, args, secrets)
 	}
-	if err == nil {
-		err = t.opts.oneMachine("a calibration")
+	switch {
+	case err != nil:
+		return c, err
+	case !c.opts.Streaming && !api.Kind(c.opts.Kind).GRPC():
+		return c, errors.New("responses that are not streamed have no token times: add --streaming")
 	}
-	return func(p *command.IO, sigs *command.Signals) ([]calibrate.Floor, error) {
-		return calibrateTokens(p, sigs, t.opts)
-	}, err
+	c.plan = &plan.Plan{Program: plan.Redline, Target: plan.Target{Kind: plan.OpenAI, URL: c.opts.addresses()[0], Model: c.opts.model()}}
+	return c, c.opts.oneMachine("a calibration")
+}
+
+// Plan is the plan of the run, for the result.
+func (c Calibration) Plan() *plan.Plan { return c.wholePlan() }
+
+// JSON is the file of the result; empty for none.
+func (c Calibration) JSON() string { return c.opts.JSON }
+
+// Measure measures the errors.
+func (c Calibration) Measure(p *command.IO, sigs *command.Signals) ([]calibrate.Floor, error) {
+	return calibrateTokens(p, sigs, c.opts)
 }
 
 // The server that a language-model run is calibrated with: its pace, and for how long it is asked.

@@ -2,6 +2,7 @@ package llm
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -96,34 +97,60 @@ func (r *run) connectFleet() error { return r.workers.connect(&r.traffic) }
 
 func (r *run) gather() error { return r.workers.gather(&r.traffic, "llm") }
 
-// task is what the workers get: the options without those that only the coordinator needs, and the files that they name.
+// task is what the workers get: the plan without what only the coordinator needs, and the files that it names.
 func (r *traffic) task() (*fleet.Task, error) {
-	o := options{Plan: *r.opts}
-	rows := slices.Concat(o.Outcome.Rows(), o.outputRows(), o.Fleet.Rows())
-	t := &fleet.Task{Advice: "give the key with --api-key-env NAME, which each worker reads from its own environment"}
-	t.Options, t.Secrets, t.Names = r.table.Withhold(func(row *option.Row) bool {
-		return row.Long == "embedded" || slices.ContainsFunc(rows, func(other option.Row) bool { return other.Name() == row.Name() })
+	var rest options
+	left := slices.Concat(rest.Outcome.Rows(), rest.outputRows(), rest.Fleet.Rows())
+	public, secrets, names := r.table.Withhold(func(row *option.Row) bool {
+		return slices.ContainsFunc(left, func(other option.Row) bool { return other.Name() == row.Name() })
 	})
-	t.Kept = r.kept()
-	for i, arg := range t.Options {
-		name, value, _ := strings.Cut(arg, "=")
-		path, files, err := r.inputFiles(strings.TrimPrefix(name, "--"), value)
-		if err != nil {
-			return nil, fmt.Errorf("send the files of %s to the workers: %w", name, err)
+	t := &fleet.Task{Names: names, Kept: r.kept(), Advice: "give the key with --api-key-env NAME, which each worker reads from its own environment"}
+	p := r.written.forWorkers()
+	for i, arg := range public {
+		switch {
+		case secrets[i] != "":
+			p.Secrets, t.Secrets = append(p.Secrets, arg), append(t.Secrets, secrets[i])
+		case strings.HasPrefix(arg, "--url=") && slices.Contains(names, "--url"): // the addresses of secrets replace all others
+			t.Secrets = append(t.Secrets, arg)
 		}
-		if path == "" {
-			continue
+	}
+	if r.opts.Embedded {
+		p.Embedded, p.URLs = false, r.urls[:1]
+	}
+	for _, path := range p.paths() {
+		files := []string{*path}
+		if path == &p.Tokenizer {
+			if !exists(*path) {
+				*path = downloaded(*path, r.Getenv)
+			}
+			var err error
+			if files, err = tokenizerFiles(*path); err != nil {
+				return nil, fmt.Errorf("send the files of --tokenizer to the workers: %w", err)
+			}
 		}
-		t.Options[i] = name + "=" + path
-		t.Inputs, t.Files = append(t.Inputs, t.Options[i]), append(t.Files, files...)
+		t.Files = append(t.Files, files...)
 	}
-	if o.Embedded {
-		t.Options = append(t.Options, "--url="+r.urls[0])
+	var err error
+	t.Own, err = json.Marshal(p)
+	return t, err
+}
+
+// forWorkers is the plan without what only the coordinator does.
+func (p *Plan) forWorkers() *Plan {
+	return p.with(func(p *Plan) {
+		p.Outcome, p.Fleet, p.Secrets = plan.DefaultOutcome(), plan.Fleet{}, nil
+		p.Artifacts, p.Prefix, p.Exports, p.ExportLevel, p.ScrapeForms, p.Outputs = "", "", "", "", "", false
+		p.GPUs, p.FindGPUs, p.SliceEvery, p.Verbose = nil, false, 0, false
+	})
+}
+
+// paths are the fields that name files and folders of the load.
+func (p *Plan) paths() []*string {
+	list := []*string{&p.Data.Path, &p.Tokenizer, &p.Data.Media.ImageDir, &p.SystemFile}
+	if !strings.Contains(p.Template, "{") { // a template without a brace is a file
+		list = append(list, &p.Template)
 	}
-	if o.Data.Format != "" && !r.table.Given("custom-dataset-type") { // --input-file payload:FILE, whose path is sent
-		t.Options = append(t.Options, "--custom-dataset-type="+string(o.Data.Format))
-	}
-	return t, nil
+	return slices.DeleteFunc(list, func(path *string) bool { return *path == "" })
 }
 
 // kept are the options that a coordinator needs that takes the run up. Files and pages are named anew, and so is NATS.
@@ -134,30 +161,6 @@ func (r *traffic) kept() []string {
 		return row.Long != "assert" && row.Long != "label" && slices.ContainsFunc(left, func(other option.Row) bool { return other.Name() == row.Name() })
 	})
 	return public
-}
-
-// inputFiles is the path that the value of an option names, and the files and folders there that a worker needs. The path is empty if
-// the option names none.
-func (r *traffic) inputFiles(option, value string) (path string, files []string, err error) {
-	switch option {
-	case "input-file", "input-data":
-		path = r.opts.Data.Path
-	case "tokenizer", "tokenizer-path":
-		if path = value; !exists(path) {
-			path = downloaded(value, r.Getenv)
-		}
-		files, err = tokenizerFiles(path)
-		return path, files, err
-	case "image-source":
-		path = r.opts.Data.Media.ImageDir
-	case "template":
-		if !strings.Contains(value, "{") { // a template without a brace is a file
-			path = value
-		}
-	case "system-prompt-file", "request-rate-series":
-		path = value
-	}
-	return path, []string{path}, nil
 }
 
 func exists(path string) bool {

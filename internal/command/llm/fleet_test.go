@@ -29,18 +29,39 @@ func taskOf(t *testing.T, line string) *fleet.Task {
 	return task
 }
 
-// Workers get the options of the load. They get no options of reports and of the fleet, and secrets apart.
+// workerPlan is the plan that a worker carries out.
+func workerPlan(t *testing.T, task *fleet.Task) *Plan {
+	t.Helper()
+	got, err := readAgain(task.Own, task.Secrets, &secret.Set{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got.opts
+}
+
+// Workers get the plan of the load. It says nothing of reports and of the fleet, and its secrets come apart.
 func TestWhatWorkersGet(t *testing.T) {
 	task := taskOf(t, "-m m -u h:1 --concurrency 4 --api-key s3cret --until ttft.p99±5% --workers 2 --nats nats://n:1 --json r.json --exports raw --label x --assert p99<1s")
-	if d := cmp.Diff([]string{"--model=m", "--url=h:1", "--concurrency=4", "--api-key=***", "--until=ttft.p99±5%"}, task.Options); d != "" {
-		t.Error(d)
+	if strings.Contains(string(task.Own), "s3cret") {
+		t.Errorf("the plan has a secret: %s", task.Own)
 	}
 	if d := cmp.Diff([]string{"--api-key"}, task.Names); d != "" {
 		t.Error(d)
 	}
-	job := fleet.Job{Options: task.Options, Secrets: task.Secrets}
-	if d := cmp.Diff([]string{"--model=m", "--url=h:1", "--concurrency=4", "--api-key=s3cret", "--until=ttft.p99±5%"}, job.Given()); d != "" {
+	want, err := read(strings.Fields("-m m -u h:1 --concurrency 4 --api-key s3cret --until ttft.p99±5%"), &secret.Set{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(want.opts.forWorkers(), workerPlan(t, task)); d != "" {
 		t.Error(d)
+	}
+	two := taskOf(t, "-m m -u http://u:hush@a:1 -u http://b:2 --header Authorization:hush --header x:y --workers 2")
+	if strings.Contains(string(two.Own), "hush") {
+		t.Errorf("the plan has a secret: %s", two.Own)
+	}
+	p := workerPlan(t, two)
+	if d := cmp.Diff([]string{"http://u:hush@a:1", "http://b:2"}, p.URLs); d != "" || len(p.Headers) != 2 {
+		t.Error(d, p.Headers)
 	}
 }
 
@@ -57,14 +78,11 @@ func TestFilesOfWorkers(t *testing.T) {
 		}
 	}
 	task := taskOf(t, "-m tok --input-file payload:p.jsonl --tokenizer tok --system-prompt-file sys --workers 2")
-	if d := cmp.Diff([]string{"--input-file=p.jsonl", "--tokenizer=tok", "--system-prompt-file=sys"}, task.Inputs); d != "" {
-		t.Error(d)
-	}
 	if d := cmp.Diff([]string{"p.jsonl", "tok/tokenizer.json", "tok/chat_template.jinja", "sys"}, task.Files); d != "" {
 		t.Error(d)
 	}
-	if d := cmp.Diff([]string{"--model=tok", "--input-file=p.jsonl", "--tokenizer=tok", "--system-prompt-file=sys", "--custom-dataset-type=payload"}, task.Options); d != "" {
-		t.Error(d)
+	if p := workerPlan(t, task); p.Model != "tok" || p.Data.Path != "p.jsonl" || p.Data.Format != "payload" || p.Tokenizer != "tok" || p.SystemFile != "sys" {
+		t.Errorf("%+v", p)
 	}
 }
 
@@ -81,7 +99,7 @@ func TestWhatWorkersCannotDo(t *testing.T) {
 	f("--workers 2 --trace-requests 5 --otlp h:1", "--trace-requests cannot be used with --workers")
 	f("--workers 0", "is a number of workers")
 	f("--run-name night", "--run-name is for --workers")
-	if _, err := Calibration([]string{"-m", "m", "--streaming", "--workers", "2"}, &secret.Set{}); err == nil || !strings.Contains(err.Error(), "a calibration makes its load on one machine") {
+	if _, err := ReadCalibration(nil, []string{"-m", "m", "--streaming", "--workers", "2"}, &secret.Set{}); err == nil || !strings.Contains(err.Error(), "a calibration makes its load on one machine") {
 		t.Errorf("a calibration: %v", err)
 	}
 	if _, err := NewProber(&command.IO{Secrets: &secret.Set{}}, []string{"-m", "m", "--run-name", "night"}); err == nil || !strings.Contains(err.Error(), "--run-name is for --workers") {

@@ -21,7 +21,18 @@ var _ fleet.Maker = (*Share)(nil)
 
 // OpenShare prepares a worker's share of a job. hard cuts requests in flight.
 func OpenShare(hard context.Context, p *command.IO, job *fleet.Job, collect fleet.Collect) (*Share, error) {
-	read, err := read(job.Given(), p.Secrets)
+	var own Plan
+	if err := json.Unmarshal(job.Own, &own); err != nil {
+		return nil, fmt.Errorf("read the plan: %w", err)
+	}
+	for _, path := range own.paths() {
+		*path = job.Path(*path)
+	}
+	text, err := json.Marshal(&own)
+	if err != nil {
+		return nil, err
+	}
+	read, err := readAgain(text, job.Secrets, p.Secrets)
 	if err != nil {
 		return nil, err
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/command/target"
 	"github.com/redline-bench/redline/internal/engine"
-	"github.com/redline-bench/redline/internal/kind"
 	"github.com/redline-bench/redline/internal/measure"
+	"github.com/redline-bench/redline/internal/pacompat/kinds"
 	"github.com/redline-bench/redline/internal/pacompat/rules"
 	"github.com/redline-bench/redline/internal/pacompat/text"
 	"github.com/redline-bench/redline/internal/plan"
@@ -45,8 +45,8 @@ func (s *session) startFailed(err error) int {
 	}
 	detail := text.ErrorText(se.Err, s.Plan.Target.Protocol)
 	if f, ok := errors.AsType[*tritoncapi.LibraryError](err); ok {
-		fmt.Fprintf(s.Stdout, "error: %v\n", f) // perf_analyzer prints it here
-		detail = f.What
+		detail = text.Sentence(f.What)
+		fmt.Fprintf(s.Stdout, "error: %s: %s - %s\n", detail, f.Code, f.Text) // perf_analyzer prints it here
 	}
 	(&text.Console{Err: s.Stderr}).StartFailed(se.What, detail)
 	if se.Blank {
@@ -75,7 +75,7 @@ func (s *session) nothingToSend() int {
 	s.Console.Header(lv)
 	failures := make([]result.Failure, workers)
 	for i := range failures {
-		failures[i] = result.Failure{Slot: i, Text: s.NoSteps.Error()}
+		failures[i] = result.Failure{Slot: i, Text: text.ErrorText(s.NoSteps, s.Plan.Target.Protocol)}
 	}
 	(&text.Console{Err: s.Stderr}).LoadFailed(failures)
 	return command.ExitError
@@ -106,7 +106,7 @@ func (s *session) explainEnd(res *result.Result, err error) {
 	case errors.As(err, &load):
 		for _, worker := range load.Workers {
 			if f, ok := errors.AsType[*tritoncapi.LibraryError](worker.Err); ok {
-				s.Console.Say("error: " + f.Error())
+				s.Console.Say(fmt.Sprintf("error: %s: %s - %s", text.Sentence(f.What), f.Code, f.Text))
 			}
 		}
 		s.Console.LoadFailed(s.threads(load))
@@ -155,7 +155,7 @@ func (s *session) networkCause(workers []engine.WorkerError) {
 			s.Console.Warn("cause: " + e.Error())
 		}
 	}
-	failure := kind.Of(s.Plan.Target.Kind).PerfAnalyzer.Failure
+	failure := kinds.Of(s.Plan.Target.Kind).Failure
 	if failure == nil || len(workers) == 0 {
 		return
 	}
@@ -166,13 +166,13 @@ func (s *session) networkCause(workers []engine.WorkerError) {
 }
 
 func (s *session) threadText(err error) string {
-	if failure := kind.Of(s.Plan.Target.Kind).PerfAnalyzer.Failure; failure != nil {
+	if failure := kinds.Of(s.Plan.Target.Kind).Failure; failure != nil {
 		if words, _ := failure(err); words != "" {
 			return words
 		}
 	}
 	if f, ok := errors.AsType[*tritoncapi.LibraryError](err); ok {
-		return f.What
+		return text.Sentence(f.What)
 	}
 	if s.Async {
 		return text.AsyncErrorText(err, s.Plan.Target.Protocol)

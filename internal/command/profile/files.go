@@ -6,8 +6,8 @@ import (
 	"fmt"
 
 	"github.com/redline-bench/redline/internal/command/profile/traffic"
-	"github.com/redline-bench/redline/internal/kind"
 	"github.com/redline-bench/redline/internal/pacompat/export"
+	"github.com/redline-bench/redline/internal/pacompat/kinds"
 	"github.com/redline-bench/redline/internal/pacompat/text"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/profile"
@@ -21,7 +21,7 @@ import (
 func (s *session) exportConfig() export.Config {
 	inputs := s.Inputs()
 	c := export.Config{Inputs: inputs, Outputs: s.Service.Outputs, Names: outputNames(s.Model)}
-	words := &kind.Of(s.Plan.Target.Kind).PerfAnalyzer
+	words := kinds.Of(s.Plan.Target.Kind)
 	if s.Plan.Program == plan.Redline || !words.ExportsNames {
 		return c
 	}

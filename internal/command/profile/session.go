@@ -141,7 +141,7 @@ func (s *session) joinRanks() error {
 	if w.Size() == 1 {
 		return nil
 	}
-	return rules.Ranks(&s.Plan.Load)
+	return rules.Ranks(s.Plan)
 }
 
 // openOutputs finds out before the load whether the files can be written.

@@ -1,4 +1,4 @@
-// Package rerun is `redline rerun`: it repeats the run of a result. Results of profile, llm, simple and stress have the whole plan;
+// Package rerun is `redline rerun`: it repeats the run of a result. Results of profile, llm, calibrate, simple and stress have the whole plan;
 // those of find and tune have the options of their command line.
 package rerun
 
@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/redline-bench/redline/internal/command"
+	"github.com/redline-bench/redline/internal/command/calibrate"
 	"github.com/redline-bench/redline/internal/command/find"
 	"github.com/redline-bench/redline/internal/command/llm"
 	"github.com/redline-bench/redline/internal/command/profile"
@@ -42,6 +43,18 @@ func Run(p *command.IO, args []string) (int, error) {
 		}
 		return profile.Repeat(p, pl, option.CommandLine("redline rerun "+option.ShellWord(args[0]), options))
 	}
+	switch run.Command {
+	case calibrate.Grid:
+		return calibrate.Run(p, args[1:])
+	case calibrate.Profile:
+		pl, _, err := planOf(run.Plan, args[1:], p.Secrets)
+		if err != nil {
+			return 0, err
+		}
+		return calibrate.RunPlan(p, pl)
+	case calibrate.LLM:
+		return calibrate.RunLLM(p, run.Plan.Own, args[1:])
+	}
 	line, hidden := commandLine(run.Options, args[1:])
 	if err := complete(hidden, args[1:]); err != nil {
 		return 0, err
@@ -60,7 +73,7 @@ func Run(p *command.IO, args []string) (int, error) {
 	case run.Command == "stress":
 		return stress.Repeat(p, run.Plan, args[1:], line)
 	}
-	return 0, fmt.Errorf("%s cannot be run again: it is no result of redline profile, llm, find, tune, simple or stress", args[0])
+	return 0, fmt.Errorf("%s cannot be run again: it is no result of redline profile, llm, find, tune, calibrate, simple or stress", args[0])
 }
 
 // keepResult refuses options that name the result file itself: the new run would write over the first.
@@ -88,7 +101,8 @@ func Command() option.Command {
 
 Repeats the run of a result: the same server, model, requests, load and measurement. RESULT is an id of redline
 history, "last" or a label, of a run of 'redline profile', 'llm', 'find', 'tune', 'simple' or 'stress', or a file of
---json of the first five. Paths are as they were given: start rerun in the folder of the first run.
+--json of the first five or of 'redline calibrate'. Paths are as they were given: start rerun in the folder of
+the first run.
 
 Files of the first run are not written again; name new ones. The label, --baseline and --max-regression are kept
 unless given again; rules of --assert are added to those of the first run.

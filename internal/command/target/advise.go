@@ -30,7 +30,7 @@ func Advise(t *plan.Target, option string, e *service.Error) string {
 	}
 	if kind.Of(t.Kind).InProcess() {
 		why := Reason(e)
-		if more := Inside(t, e); more != "" && e.Text != "" {
+		if more := Inside(t, e); more != "" {
 			why += ": " + more
 		}
 		return fmt.Sprintf("%s of model %q failed in the Triton of this process: %s", e.Op, t.Model, why)
@@ -74,11 +74,18 @@ func Reason(e *service.Error) string {
 	return cleantext.Line(e.Error())
 }
 
-// Inside is what Triton in this process says of a failure, beyond perf_analyzer's words.
+// Inside is the cause of a failure of Triton in this process, where the error does not name it.
 func Inside(t *plan.Target, err error) string {
 	e, ok := errors.AsType[*service.Error](err)
-	if !ok || !kind.Of(t.Kind).InProcess() || e.Err == nil || errors.As(err, new(*tritoncapi.LibraryError)) {
+	if !ok || !kind.Of(t.Kind).InProcess() || errors.As(err, new(*tritoncapi.LibraryError)) {
 		return ""
 	}
-	return e.Err.Error()
+	cause := e.Err
+	if f, ok := errors.AsType[*service.Fault](err); ok {
+		cause = f.Err
+	}
+	if cause == nil || cause.Error() == e.Error() {
+		return ""
+	}
+	return cause.Error()
 }

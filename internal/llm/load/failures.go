@@ -70,9 +70,11 @@ func reason(err error) (text string, code int) {
 	if e.Class != record.Server || e.Code < 200 || e.Code > 599 {
 		return text, e.Code
 	}
-	// The words before it are those of perf_analyzer's OpenAI client, which programs look for elsewhere.
-	body := strings.TrimPrefix(text, fmt.Sprintf("OpenAI response returns HTTP code %d: ", e.Code))
-	body = strings.TrimPrefix(body, "OpenAI stream returns an error: ")
+	answer, answered := errors.AsType[*service.StatusError](err)
+	body := strings.TrimPrefix(text, "OpenAI stream returns an error: ")
+	if answered && e.Text == "" {
+		body = answer.Body
+	}
 	if said := message([]byte(body)); said != "" {
 		body = said
 	}
@@ -80,8 +82,8 @@ func reason(err error) (text string, code int) {
 		return "the server broke off its stream with an error: " + body, e.Code
 	}
 	status := fmt.Sprintf("the server answered with HTTP %d %s", e.Code, http.StatusText(e.Code))
-	if s, ok := errors.AsType[*service.StatusError](err); ok && s.RetryAfter != "" {
-		status += ", Retry-After " + s.RetryAfter
+	if answered && answer.RetryAfter != "" {
+		status += ", Retry-After " + answer.RetryAfter
 	}
 	return strings.TrimSuffix(status+": "+body, ": "), e.Code
 }

@@ -373,7 +373,7 @@ func TestFailures(t *testing.T) {
 		`{"error":{"message":"no key","type":"auth"}}`: "HTTP 403 Forbidden: no key", `{"error":"no key"}`: "Forbidden: no key", `{"type":"error","error":{"type":"x","message":"no key"}}`: "Forbidden: no key",
 		`{"message":"no key","code":1}`: "Forbidden: no key", `{"detail":"no key"}`: "Forbidden: no key", `<b>no key</b>`: "Forbidden: <b>no key</b>", `{"detail":[{"loc":1}]}`: `Forbidden: {"detail":[{"loc":1}]}`, "": "HTTP 403 Forbidden",
 	} {
-		f(nil, &service.Error{Class: record.Server, Code: 403, Text: "OpenAI response returns HTTP code 403: " + body}, "server 403", said)
+		f(nil, &service.Error{Class: record.Server, Code: 403, Err: &service.StatusError{Status: 403, Body: body}}, "server 403", said)
 	}
 	f(nil, &service.Error{Class: record.Transport, Text: "gone"}, "transport", "gone")
 	f([]string{token("a")}, nil, "protocol", "broke off")

@@ -9,9 +9,11 @@
 package flags
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/pacompat/flags/cxx"
@@ -28,8 +30,9 @@ type UsageError struct {
 	// ShowUsage: perf_analyzer prints its whole usage text before this one.
 	ShowUsage bool
 
-	face  plan.Program
-	argv0 string
+	original string // perf_analyzer's sentence where it is another; Parse puts it in the place of Text
+	face     plan.Program
+	argv0    string
 }
 
 // Error returns the bare message.
@@ -67,8 +70,8 @@ func Parse(face plan.Program, argv0 string, args []string, secrets *secret.Set) 
 	r.notes.CommandLine, r.notes.Options = r.table.Command("redline profile"), r.table.Arguments()
 	if u, ok := errors.AsType[*UsageError](err); ok {
 		u.face, u.argv0 = face, argv0
-		if face != plan.PerfAnalyzer {
-			u.Text = reworded(u.Text)
+		if face == plan.PerfAnalyzer {
+			u.Text = cmp.Or(u.original, u.Text)
 		}
 	}
 	if err != nil {
@@ -128,10 +131,16 @@ func (r *raw) worded(err error) error {
 		return err
 	case !ok:
 		return line("%v", err)
+	}
+	name, _, _ := strings.Cut(e.Form, " ")
+	rest, more := errors.AsType[*restError](err)
+	switch {
 	case errors.Is(err, cxx.ErrInvalid):
-		return usagef("Failed to parse %s. Invalid value provided: %s", e.Form, e.Value)
+		return failed(e.Form+". Invalid value provided: "+e.Value, cmp.Or(forms[name], fmt.Sprintf("%s does not take the value '%s'", name, e.Value)))
 	case errors.Is(err, cxx.ErrRange):
-		return line("Failed to parse %s. The number is out of range: %s", e.Form, e.Value)
+		return aborted(fmt.Sprintf("Failed to parse %s. The number is out of range: %s", e.Form, e.Value), fmt.Sprintf("%s: the number %s is out of range", name, e.Value))
+	case more && strings.Contains(rest.text, ",") && (name == "--concurrency-range" || name == "--request-rate-range"):
+		return line("%s is START:END:STEP, such as 1:16:4, and no list: run the command once for each level", name)
 	}
 	return line("%v", err)
 }
@@ -162,12 +171,33 @@ func (r *raw) syntaxError(e *option.SyntaxError) error {
 	return line("Unknown command-line argument.")
 }
 
-// usagef is a fault that perf_analyzer shows below its usage text.
-func usagef(format string, args ...any) error {
-	return &UsageError{Text: fmt.Sprintf(format, args...), ShowUsage: true}
+// forms are how the values of some options are written.
+var forms = map[string]string{
+	"--shape":             "--shape is NAME:DIMENSIONS, such as INPUT0:3,224,224",
+	"--percentile":        "--percentile is a number above 0 and below 100, or -1 for the average",
+	"--request-parameter": "--request-parameter is NAME:VALUE:TYPE, such as max_tokens:256:int",
 }
 
-// line is a fault that stands alone: a syntax error, or a place where perf_analyzer aborts.
+// refused is a fault in perf_analyzer's words, which it shows below its usage text, and in redline's.
+func refused(original, ours string) error {
+	return &UsageError{Text: ours, original: original, ShowUsage: true}
+}
+
+// aborted is a fault in perf_analyzer mode's words, for a place where perf_analyzer aborts, and in redline's.
+func aborted(original, ours string) error { return &UsageError{Text: ours, original: original} }
+
+// failed refuses the value of an option. said is what perf_analyzer says after "Failed to parse": the option, and a rule about
+// its value. An empty ours is the option and the rule.
+func failed(said, ours string) error {
+	if ours == "" {
+		name, rule, _ := strings.Cut(said, ". ")
+		name, _, _ = strings.Cut(name, " ")
+		ours = name + ": " + strings.ToLower(rule[:1]) + strings.TrimSuffix(rule[1:], ".")
+	}
+	return refused("Failed to parse "+said, ours)
+}
+
+// line is a fault that both programs state in the same words.
 func line(format string, args ...any) error {
 	return &UsageError{Text: fmt.Sprintf(format, args...)}
 }

@@ -2,6 +2,7 @@ package flags
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"strings"
 
@@ -37,6 +38,9 @@ func loadOption(name string) string {
 	}[name]
 }
 
+// rangeForm is how a range of levels is written.
+const rangeForm = " is START, START:END or START:END:STEP, such as 8 or 1:16:4"
+
 // take claims the load mode for an option; only one option may.
 func (r *raw) take(m plan.Mode, hasValue bool) error {
 	if err := r.exclusive(modeName(m), hasValue); err != nil {
@@ -62,17 +66,14 @@ func (r *raw) exclusive(name string, hasValue bool) error {
 	if r.mode == "" {
 		return nil
 	}
-	const both = "Cannot use both %s and %s inference load modes."
-	if r.face != plan.PerfAnalyzer {
-		return usagef("%s and %s exclude each other: leave one out", loadOption(modeName(r.mode)), loadOption(name))
+	if r.mode == plan.RequestRate && hasValue && r.face == plan.PerfAnalyzer {
+		return cxx.ErrInvalid
 	}
-	if r.mode == plan.RequestRate {
-		if hasValue {
-			return cxx.ErrInvalid
-		}
-		return line(both, modeName(r.mode), name)
+	return &UsageError{
+		Text:      fmt.Sprintf("%s and %s exclude each other: leave one out", loadOption(modeName(r.mode)), loadOption(name)),
+		original:  fmt.Sprintf("Cannot use both %s and %s inference load modes.", modeName(r.mode), name),
+		ShowUsage: r.mode != plan.RequestRate,
 	}
-	return usagef(both, modeName(r.mode), name)
 }
 
 func (r *raw) setConcurrency(v string) error {
@@ -81,7 +82,7 @@ func (r *raw) setConcurrency(v string) error {
 	}
 	parts := strings.Split(v, ":")
 	if len(parts) > 3 {
-		return usagef("Failed to parse --concurrency-range. The value does not match <start:end:step>.")
+		return failed("--concurrency-range. The value does not match <start:end:step>.", "--concurrency-range"+rangeForm)
 	}
 	c := &r.plan.Load.Concurrency
 	var err error
@@ -107,7 +108,7 @@ func (r *raw) setRate(v string) error {
 	}
 	parts := strings.Split(v, ":")
 	if len(parts) > 3 {
-		return usagef("Failed to parse --request-rate-range. The value does not match <start:end:step>.")
+		return failed("--request-rate-range. The value does not match <start:end:step>.", "--request-rate-range"+rangeForm)
 	}
 	rate := &r.plan.Load.Rate
 	for i, dst := range []*float64{&rate.Start, &rate.End, &rate.Step} {
@@ -153,20 +154,20 @@ func (r *raw) setIntervals(v string) error {
 	if err := r.take(plan.CustomIntervals, true); err != nil {
 		return err
 	}
-	return existing("Failed to parse --request-intervals. The value must be a valid file path", &r.plan.Load.Intervals).Set(v)
+	return existing("--request-intervals. The value must be a valid file path", &r.plan.Load.Intervals).Set(v)
 }
 
 func (r *raw) setPeriodic(v string) error {
 	if err := r.take(plan.PeriodicConcurrency, true); err != nil {
 		return err
 	}
-	const failed = "Failed to parse --periodic-concurrency-range. "
+	const name = "--periodic-concurrency-range"
 	parts := strings.Split(v, ":")
 	switch {
 	case len(parts) < 2:
-		return usagef(failed + "Both <start> and <end> values must be provided.")
+		return failed(name+". Both <start> and <end> values must be provided.", name+" is START:END:STEP, such as 1:16:4")
 	case len(parts) > 3:
-		return usagef(failed + "The value does not match <start:end:step>.")
+		return failed(name+". The value does not match <start:end:step>.", name+" is START:END:STEP, such as 1:16:4")
 	}
 	p := &r.plan.Load.Periodic
 	p.Step = 1
@@ -180,11 +181,11 @@ func (r *raw) setPeriodic(v string) error {
 	}
 	switch {
 	case p.Step == 0:
-		return usagef(failed + "The <step> value must be > 0.")
+		return failed(name+". The <step> value must be > 0.", name+": STEP must be above 0")
 	case p.Start > p.End:
-		return usagef(failed + "The <start> must be <= <end>.")
+		return failed(name+". The <start> must be <= <end>.", name+" ends below its start: write the lower number first")
 	case (p.End-p.Start)%p.Step != 0:
-		return usagef(failed + "The <step> value must be a factor of the range size (<end> - <start>).")
+		return failed(name+". The <step> value must be a factor of the range size (<end> - <start>).", name+": STEP must divide END - START, as in 1:16:5")
 	}
 	return nil
 }
@@ -198,7 +199,7 @@ func (r *raw) setSessions(v string) error {
 		return err
 	}
 	if n == 0 {
-		return usagef("Failed to parse --session-concurrency. Session concurrency must be > 0.")
+		return failed("--session-concurrency. Session concurrency must be > 0.", "")
 	}
 	r.plan.Load.Sessions = n
 	return nil
@@ -244,16 +245,19 @@ const stagedThreads = 64
 // scheduleLength counts the requests of a fixed schedule. perf_analyzer aborts at each of these faults.
 func (r *raw) scheduleLength() (int, error) {
 	if r.plan.Measure.RequestCount != 0 {
-		return 0, line("Cannot specify `--request-count` when using `--fixed-schedule`. The request count will be " +
-			"equal to the number of requests in the input data minus the warmup request count.")
+		return 0, aborted("Cannot specify `--request-count` when using `--fixed-schedule`. The request count will be "+
+			"equal to the number of requests in the input data minus the warmup request count.",
+			"--fixed-schedule and --request-count exclude each other: every request of the input data is sent")
 	}
 	if len(r.paths) == 0 {
-		return 0, line("When using `--fixed-schedule`, you must provide a dataset using `--input-data`.")
+		return 0, aborted("When using `--fixed-schedule`, you must provide a dataset using `--input-data`.",
+			"--fixed-schedule needs its requests and their times: add --input-data FILE")
 	}
 	total := 0
 	for _, p := range r.paths {
 		if !isFile(p) {
-			return 0, line("'%s' is not a file. When using `--fixed-schedule`, all paths passed to --input-data must be files.", p)
+			return 0, aborted("'"+p+"' is not a file. When using `--fixed-schedule`, all paths passed to --input-data must be files.",
+				"--input-data "+p+" is not a file: --fixed-schedule reads JSON files")
 		}
 		n, err := payloads(p)
 		if err != nil {
@@ -262,10 +266,12 @@ func (r *raw) scheduleLength() (int, error) {
 		total += n
 	}
 	if total == 0 {
-		return 0, line("The dataset provided is empty. When using `--fixed-schedule`, the dataset must contain at least one payload.")
+		return 0, aborted("The dataset provided is empty. When using `--fixed-schedule`, the dataset must contain at least one payload.",
+			"--fixed-schedule: the input data has no requests")
 	}
 	if r.plan.Measure.WarmupCount >= total {
-		return 0, line("The warmup request count must be less than the total number of payloads in the dataset.")
+		return 0, aborted("The warmup request count must be less than the total number of payloads in the dataset.",
+			"--warmup-request-count must be lower than the number of requests in the input data")
 	}
 	return total - r.plan.Measure.WarmupCount, nil
 }
@@ -274,17 +280,18 @@ func (r *raw) scheduleLength() (int, error) {
 func payloads(path string) (int, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
-		return 0, line("Cannot read the input data file '%s': %v", path, err)
+		return 0, line("--input-data %s cannot be read: %v", path, err)
 	}
 	var doc any
 	if err := json.Unmarshal(b, &doc); err != nil {
-		return 0, line("JSON parse error: %v. Review JSON file for formatting errors: '%s'", err, path)
+		return 0, aborted(fmt.Sprintf("JSON parse error: %v. Review JSON file for formatting errors: '%s'", err, path),
+			fmt.Sprintf("--input-data %s is not valid JSON: %v", path, err))
 	}
 	obj, _ := doc.(map[string]any)
 	data, ok := obj["data"].([]any)
 	if !ok || len(obj) != 1 {
-		return 0, line("Input data JSON file must contain an object with a single 'data' member that is an array. "+
-			"Review JSON file: '%s'", path)
+		return 0, aborted("Input data JSON file must contain an object with a single 'data' member that is an array. Review JSON file: '"+path+"'",
+			"--input-data "+path+" must be {\"data\": [...]} and nothing else")
 	}
 	return len(data), nil
 }

@@ -138,7 +138,7 @@ func whole(text, rest string, err error) error {
 func wholeNumber(least int, message, v string) (int, error) {
 	n, err := cxx.Stoi(v)
 	if err == nil && n < least {
-		err = usagef("%s", message)
+		err = failed(message, "")
 	}
 	return n, whole(v, cxx.AfterInt(v), err)
 }
@@ -181,10 +181,10 @@ func (r *raw) bytes(message string, to *int) option.Value {
 }
 
 // choice stores one of some words. said is how perf_analyzer lists them, misspellings included.
-func choice[T ~string](r *raw, name, said string, to *T, words ...T) option.Value {
+func choice[T ~string](name, said string, to *T, words ...T) option.Value {
 	v := option.Value{Default: string(*to), Set: func(v string) error {
 		if !slices.Contains(words, T(v)) {
-			return unsupported(r, name, v, said, words)
+			return unsupported(name, v, said, words)
 		}
 		*to = T(v)
 		return nil
@@ -195,22 +195,19 @@ func choice[T ~string](r *raw, name, said string, to *T, words ...T) option.Valu
 	return v
 }
 
-func unsupported[T ~string](r *raw, name, v, said string, words []T) error {
-	if r.face != plan.PerfAnalyzer {
-		list := make([]string, len(words))
-		for i, w := range words {
-			list[i] = "'" + string(w) + "'"
-		}
-		said = "Choose one of " + strings.Join(list, ", ") + "."
+func unsupported[T ~string](name, v, said string, words []T) error {
+	list := make([]string, len(words))
+	for i, w := range words {
+		list[i] = "'" + string(w) + "'"
 	}
-	return usagef("Failed to parse %s. Unsupported type provided: '%s'. %s", name, v, said)
+	return failed(fmt.Sprintf("%s. Unsupported type provided: '%s'. %s", name, v, said), fmt.Sprintf("%s is one of %s, not '%s'", name, strings.Join(list, ", "), v))
 }
 
 // existing stores the name of a file that exists.
 func existing(message string, to *string) option.Value {
 	return option.Parsed(to, func(v string) (string, error) {
 		if !isFile(v) {
-			return "", usagef("%s", message)
+			return "", failed(message, "")
 		}
 		return v, nil
 	})

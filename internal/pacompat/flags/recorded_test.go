@@ -81,7 +81,7 @@ func said(face plan.Program, args []string) string {
 // behindNumber is the warning about text behind a number, which perf_analyzer ignores silently.
 var behindNumber = regexp.MustCompile(`WARNING: .* is read as .*\n`)
 
-// TestRecorded holds perf_analyzer mode to recorded responses of perf_analyzer.
+// TestRecorded holds perf_analyzer mode to recorded responses of perf_analyzer. redline profile refuses the same in words of its own.
 func TestRecorded(t *testing.T) {
 	recorded, err := os.ReadFile("testdata/original.txt")
 	if err != nil {
@@ -100,6 +100,13 @@ func TestRecorded(t *testing.T) {
 		got := behindNumber.ReplaceAllString(said(plan.PerfAnalyzer, words(command)), "")
 		if d := cmp.Diff(want, strings.TrimSpace(got)); d != "" {
 			t.Errorf("%s: %s", command, d)
+		}
+		if _, usage, refused := strings.Cut(want, "usage: "); refused {
+			ours := said(plan.Redline, words(command))
+			_, ours, _ = strings.Cut(ours, ": ")
+			if ours == usage || strings.HasPrefix(ours, "Failed to parse") || strings.HasSuffix(ours, ".") {
+				t.Errorf("%s: redline profile says %q in perf_analyzer's words", command, ours)
+			}
 		}
 	}
 	if cases < 300 {

@@ -16,7 +16,7 @@ func (r *raw) inputRows() []option.Row {
 		{
 			Short: 'b', Word: "batch-size", Arg: "N",
 			Help: "batch size of each request. Throughput counts inferences: a request of batch size 8 counts eight times",
-			To:   integer(1, "Failed to parse -b (batch size). The value must be > 0.", &in.Batch),
+			To:   integer(1, "-b (batch size). The value must be > 0.", &in.Batch),
 		}, {
 			Long: "input-data", Arg: "zero|random|FILE|DIR", Repeat: true, Default: "random",
 			Help: "where input tensors come from: zeros, random values, a directory with one file for each input, or JSON files " +
@@ -29,7 +29,7 @@ func (r *raw) inputRows() []option.Row {
 		}, {
 			Long: "string-length", Arg: "N", Unit: "characters",
 			Help: "length of random strings",
-			To:   integer(1, "Failed to parse --string-length. The value must be > 0", &in.StringLength),
+			To:   integer(1, "--string-length. The value must be > 0", &in.StringLength),
 		}, {
 			Long: "string-data", Arg: "TEXT",
 			Help: "send this text as every string instead of random strings",
@@ -46,12 +46,12 @@ func (r *raw) inputRows() []option.Row {
 			Long: "shared-memory", Arg: "KIND",
 			Help: "pass tensors through memory that is shared with a server on the same machine, instead of the network: system for " +
 				"main memory, cuda for GPU memory",
-			To: choice(r, "--shared-memory", "The available options are 'system', 'cuda', or 'none'.",
+			To: choice("--shared-memory", "The available options are 'system', 'cuda', or 'none'.",
 				&in.SharedMemory, plan.NoSharedMemory, plan.SystemSharedMemory, plan.CUDASharedMemory),
 		}, {
 			Long: "output-shared-memory-size", Arg: "SIZE", Unit: "bytes",
 			Help: "size of the shared memory region of an output with variable size",
-			To: r.bytes("Failed to parse --output-shared-memory-size. The value must be >= 0.",
+			To: r.bytes("--output-shared-memory-size. The value must be >= 0.",
 				&in.OutputRegionSize),
 		},
 	})
@@ -68,11 +68,8 @@ func (r *raw) setInputData(v string) error {
 		r.zero = true
 	case "random":
 	default:
-		if r.face == plan.Redline {
-			return usagef("there is no file or folder %s for --input-data, which also takes zero and random", v)
-		}
-		return usagef("Failed to parse --input-data. Unsupported type provided: '%s'. "+
-			"The available options are 'zero', 'random', path to a directory, or a json file.", v)
+		return failed("--input-data. Unsupported type provided: '"+v+"'. The available options are 'zero', 'random', path to a directory, or a json file.",
+			"there is no file or folder "+v+" for --input-data, which also takes zero and random")
 	}
 	return nil
 }
@@ -81,7 +78,7 @@ func (r *raw) setInputData(v string) error {
 func (r *raw) addShape(v string) error {
 	i := strings.LastIndexByte(v, ':')
 	if i < 0 {
-		return usagef("Failed to parse --shape. There must be a colon after input name.")
+		return failed("--shape. There must be a colon after input name.", forms["--shape"])
 	}
 	var dims []int64
 	for part := range strings.SplitSeq(v[i+1:], ",") {
@@ -90,7 +87,7 @@ func (r *raw) addShape(v string) error {
 			return err
 		}
 		if d <= 0 {
-			return usagef("Failed to parse --shape. The dimensions of input tensor must be > 0.")
+			return failed("--shape. The dimensions of input tensor must be > 0.", forms["--shape"])
 		}
 		dims = append(dims, d)
 	}
@@ -104,7 +101,7 @@ func (r *raw) addShape(v string) error {
 // tensorFormat takes binary or json, in any case.
 func (r *raw) tensorFormat(name string, json *bool) option.Value {
 	word := ""
-	v := choice(r, name, "The available options are 'binary' or 'json'.", &word, "binary", "json")
+	v := choice(name, "The available options are 'binary' or 'json'.", &word, "binary", "json")
 	return option.Func(func(text string) error {
 		err := v.Set(strings.ToLower(text))
 		*json = word == "json"
@@ -131,7 +128,7 @@ func (r *raw) sequenceRows() []option.Row {
 		}, {
 			Long: "num-of-sequences", Arg: "N",
 			Help: "open loop: number of sequences at once",
-			To:   integer(1, "Failed to parse --num-of-sequences. The value must be > 0.", &in.Sequences),
+			To:   integer(1, "--num-of-sequences. The value must be > 0.", &in.Sequences),
 		}, {
 			Long: "serial-sequences",
 			Help: "open loop: send the next request of a sequence only after the response to the previous one",
@@ -159,10 +156,10 @@ func (r *raw) setSequenceLength(v string) error {
 }
 
 func (r *raw) setSequenceIDs(v string) error {
-	const failed = "Failed to parse --sequence-id-range. "
+	const name = "--sequence-id-range"
 	parts := strings.Split(v, ":")
 	if len(parts) > 2 {
-		return usagef(failed + "The value does not match <start:end>.")
+		return failed(name+". The value does not match <start:end>.", name+" is START:END, such as 1:1000")
 	}
 	ids := make([]int, len(parts))
 	for i, part := range parts {
@@ -171,7 +168,7 @@ func (r *raw) setSequenceIDs(v string) error {
 			return err
 		}
 		if n < 0 {
-			return usagef(failed + "The range values must be >= 0.")
+			return failed(name+". The range values must be >= 0.", "")
 		}
 		ids[i] = n
 	}
@@ -180,7 +177,7 @@ func (r *raw) setSequenceIDs(v string) error {
 		return nil
 	}
 	if ids[0] > ids[1] {
-		return usagef(failed + "The 'end' value must be greater than 'start' value.")
+		return failed(name+". The 'end' value must be greater than 'start' value.", name+" ends below its start: write the lower number first")
 	}
 	r.plan.Input.SequenceIDRange = uint64(ids[1] - ids[0])
 	return nil

@@ -35,7 +35,7 @@ func (r *raw) loadRows() []option.Row {
 		}, {
 			Long: "request-distribution", Arg: "NAME",
 			Help: "open loop: gaps between requests, constant or poisson (random, with the same mean, like real traffic)",
-			To: choice(r, "--request-distribution", "Choices are 'posson' or 'constant'.",
+			To: choice("--request-distribution", "Choices are 'posson' or 'constant'.",
 				&load.Distribution, plan.Poisson, plan.Constant),
 		}, {
 			Long: "request-intervals", Arg: "FILE",
@@ -44,7 +44,7 @@ func (r *raw) loadRows() []option.Row {
 		}, {
 			Long: "latency-threshold", Short: 'l', Arg: "TIME", Default: "0, no limit", Unit: "ms",
 			Help: "stop when the latency of a level exceeds this limit: finds the highest load that meets it",
-			To:   r.millis(0, "Failed to parse --latency-threshold (-l). The value must be >= 0 msecs.", &r.plan.Measure.LatencyLimit),
+			To:   r.millis(0, "--latency-threshold (-l). The value must be >= 0 msecs.", &r.plan.Measure.LatencyLimit),
 		}, {
 			Long: "binary-search",
 			Help: "search the range by bisection instead of step by step. Needs -l; reaches the limit in fewer levels",
@@ -60,7 +60,7 @@ func (r *raw) loadRows() []option.Row {
 		}, {
 			Long: "max-threads", Arg: "N", Default: "16, or 4 in open loop",
 			Help: "limit of requests in flight in synchronous open-loop modes",
-			To:   integer(1, "Failed to parse --max-threads. The value must be > 0.", &load.MaxThreads),
+			To:   integer(1, "--max-threads. The value must be > 0.", &load.MaxThreads),
 		}, {
 			Long: "seed", Arg: "N", RedlineOnly: true, Default: "0",
 			Help: "seed of all random choices: arrivals, think times and data. Equal seeds give equal runs; change the seed to see " +
@@ -74,7 +74,7 @@ func (r *raw) loadRows() []option.Row {
 		}, {
 			Long: "request-period", Arg: "N", Unit: "responses",
 			Help: "number of responses between two steps of --periodic-concurrency-range",
-			To:   integer(1, "Failed to parse --request-period. The value must be > 0", &load.Period),
+			To:   integer(1, "--request-period. The value must be > 0", &load.Period),
 		}, {
 			Long: "session-concurrency", Arg: "N",
 			Help: "openai: number of conversations at once, each with its own turns and pauses",

@@ -23,7 +23,7 @@ func (r *raw) measureRows() []option.Row {
 			Long: "measurement-interval", Short: 'p', Arg: "TIME", Unit: "ms",
 			Help: "length of a measurement window. A level is measured until three consecutive windows agree; a slow model needs " +
 				"longer windows",
-			To: r.millis(1, "Failed to parse --measurement-interval (-p). The value must be > 0 msec.", &m.Interval),
+			To: r.millis(1, "--measurement-interval (-p). The value must be > 0 msec.", &m.Interval),
 		}, {
 			Long: "duration", Arg: "TIME", RedlineOnly: true,
 			Help: "measure each level for this long, such as 30s, in one window, instead of until three windows agree",
@@ -31,12 +31,12 @@ func (r *raw) measureRows() []option.Row {
 		}, {
 			Long: "measurement-mode", Arg: "MODE",
 			Help: "what ends a window: time (time_windows), or --measurement-request-count responses (count_windows)",
-			To: choice(r, "--measurement-mode", "The available options are 'time_windows' or 'count_windows'.",
+			To: choice("--measurement-mode", "The available options are 'time_windows' or 'count_windows'.",
 				&m.Window, plan.TimeWindows, plan.CountWindows),
 		}, {
 			Long: "measurement-request-count", Arg: "N", Unit: "responses",
 			Help: "number of responses in a count window. High percentiles need more responses",
-			To:   integer(1, "Failed to parse --measurement-request-count. The value must be > 0.", &m.MinRequests),
+			To:   integer(1, "--measurement-request-count. The value must be > 0.", &m.MinRequests),
 		}, {
 			Long: "stability-percentage", Short: 's', Arg: "PCT", Default: "10", Unit: "%",
 			Help: "largest difference of throughput and latency between the last three windows of a stable level",
@@ -44,7 +44,7 @@ func (r *raw) measureRows() []option.Row {
 		}, {
 			Long: "max-trials", Short: 'r', Arg: "N",
 			Help: "largest number of windows of a level; a level that is not stable by then is unstable",
-			To:   integer(1, "Failed to parse --max-trials (-r). The value must be > 0.", &m.MaxTrials),
+			To:   integer(1, "--max-trials (-r). The value must be > 0.", &m.MaxTrials),
 		}, {
 			Long: "percentile", Arg: "N", Default: "-1, the average",
 			Help: "use this percentile of latency, 1 to 99, for stability and -l instead of the average, and report it",
@@ -62,7 +62,7 @@ func (r *raw) measureRows() []option.Row {
 		}, {
 			Long: "warmup-request-count", Arg: "N",
 			Help: "number of warm-up requests before the measurement, which are in no result: they fill caches and load models",
-			To:   integer(0, "Failed to parse --warmup-request-count. The value must be >= 0.", &m.WarmupCount),
+			To:   integer(0, "--warmup-request-count. The value must be >= 0.", &m.WarmupCount),
 		}, {
 			Long: "latency-from", Arg: "WHEN", RedlineOnly: true,
 			Help: "open loop: start of a request's latency: its due time (scheduled), which does not hide a slow client, or its " +
@@ -91,7 +91,7 @@ func (r *raw) setStability(v string) error {
 		return err
 	}
 	if math.IsNaN(pct) || pct < 0 {
-		return usagef("Failed to parse --stability-percentage (-s). The value must be >= 0.0.")
+		return failed("--stability-percentage (-s). The value must be >= 0.0.", "")
 	}
 	// "inf" means that every level is stable; JSON has no such number.
 	r.plan.Measure.Stability = min(pct, math.MaxFloat32) / 100
@@ -100,7 +100,7 @@ func (r *raw) setStability(v string) error {
 
 // setRequestCount keeps the first of several, as perf_analyzer does, but checks them all.
 func (r *raw) setRequestCount(v string) error {
-	n, err := wholeNumber(1, "Failed to parse --request-count. The value must be > 0.", v)
+	n, err := wholeNumber(1, "--request-count. The value must be > 0.", v)
 	if r.lenient(err) == nil && r.plan.Measure.RequestCount == 0 {
 		r.plan.Measure.RequestCount = n
 	}
@@ -125,7 +125,8 @@ func (r *raw) outputRows() []option.Row {
 			Help: "write the times of every request as JSON, for GenAI-Perf or your own analysis. The file must not exist yet",
 			To: option.Func(func(v string) error {
 				if _, err := os.Stat(v); err == nil {
-					return usagef("Failed to parse --profile-export-file. Path must not already exist.")
+					return failed("--profile-export-file. Path must not already exist.",
+						"--profile-export-file names a file that exists: remove the file, or give another name")
 				}
 				out.Export = v
 				return nil

@@ -41,7 +41,7 @@ func (r *raw) targetRows() []option.Row {
 		}, {
 			Long: "service-kind", Arg: "KIND",
 			Help: "kind of server. triton is any KServe v2 server, openai any HTTP server with JSON requests",
-			To: choice(r, "--service-kind", "The available options are 'triton', 'tfserving', 'torchserve', or 'triton_c_api'.",
+			To: choice("--service-kind", "The available options are 'triton', 'tfserving', 'torchserve', or 'triton_c_api'.",
 				(*string)(&t.Kind), kind.Names(false)...),
 		}, {
 			Long: "bls-composing-models", Arg: "NAME[:VERSION],...", Repeat: true,
@@ -75,7 +75,8 @@ func (r *raw) kindRows() []option.Row {
 				"reads to the end",
 			To: option.Func(func(v string) error {
 				if strings.Count(v, "/") != 1 {
-					return usagef("Received gRPC method name '%s' that does not match the format: <package>.<service>/<method>.", v)
+					return refused("Received gRPC method name '"+v+"' that does not match the format: <package>.<service>/<method>.",
+						"--grpc-method is PACKAGE.SERVICE/METHOD, not '"+v+"'")
 				}
 				t.GRPCMethod = v
 				return nil
@@ -120,11 +121,11 @@ func (r *raw) serverRows() []option.Row {
 		}, {
 			Long: "metrics-interval", Arg: "TIME", Unit: "ms",
 			Help: "interval between two readings of the metrics",
-			To:   r.millis(1, "Failed to parse --metrics-interval. The value must be > 0 msecs.", &r.metricsEvery),
+			To:   r.millis(1, "--metrics-interval. The value must be > 0 msecs.", &r.metricsEvery),
 		}, {
 			Long: "trace-level", Arg: "LEVEL", Default: "as the server has it",
 			Help: "what the server traces during the run, to see where the time of a request is spent",
-			To: choice(r, "--trace-level", "The available options are 'OFF', 'TIMESTAMPS', or 'TENSORS'.",
+			To: choice("--trace-level", "The available options are 'OFF', 'TIMESTAMPS', or 'TENSORS'.",
 				&t.Trace.Level, "OFF", "TIMESTAMPS", "TENSORS"),
 		}, {
 			Long: "trace-rate", Arg: "N", Default: "as the server has it",
@@ -133,12 +134,12 @@ func (r *raw) serverRows() []option.Row {
 		}, {
 			Long: "trace-count", Arg: "N", Default: "as the server has it",
 			Help: "stop after N traces; -1 never stops",
-			To: number(-1, "Failed to parse --trace-count. The value must be >= 0 or set to -1 (default).",
+			To: number(-1, "--trace-count. The value must be >= 0 or set to -1 (default).",
 				&t.Trace.Count),
 		}, {
 			Long: "log-frequency", Arg: "N", Default: "as the server has it",
 			Help: "write the server's trace file after every N traces; 0 writes it when the server ends",
-			To:   number(0, "Failed to parse --log-frequency. The value must be >= 0.", &t.Trace.LogFrequency),
+			To:   number(0, "--log-frequency. The value must be >= 0.", &t.Trace.LogFrequency),
 		}, {
 			Long: "trace-file", Arg: "FILE", RedlineOnly: true,
 			Help: "read the server's trace file after the run, and show where the slowest requests spent their time, at the client and at the server; FILE is the file of Triton's --trace-config as this machine sees it",

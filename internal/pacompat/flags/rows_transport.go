@@ -28,7 +28,7 @@ func (r *raw) transportRows() []option.Row {
 		}, {
 			Long: "grpc-compression-algorithm", Arg: "NAME", Default: "none",
 			Help: "gRPC: compression of requests: none, gzip or deflate. Saves network traffic, needs CPU time on both sides",
-			To: choice(r, "--grpc-compression-algorithm", "The available options are 'gzip', 'deflate', or 'none'.",
+			To: choice("--grpc-compression-algorithm", "The available options are 'gzip', 'deflate', or 'none'.",
 				&t.Compression, "none", "gzip", "deflate"),
 		}, {
 			Long: "connections", Arg: "N", RedlineOnly: true,
@@ -59,10 +59,10 @@ func (r *raw) transportRows() []option.Row {
 
 func (r *raw) tlsRows() []option.Row {
 	file := func(to *string, long, help string) option.Row {
-		return option.Row{Long: long, Arg: "FILE", Help: help, To: existing("Failed to parse --"+long+". The value must be a valid file path.", to)}
+		return option.Row{Long: long, Arg: "FILE", Help: help, To: existing("--"+long+". The value must be a valid file path.", to)}
 	}
 	encoding := func(to *string, long, help string) option.Row {
-		return option.Row{Long: long, Arg: "TYPE", Help: help, To: choice(r, "--"+long, "The available options are 'PEM' or 'DER'.", to, "PEM", "DER")}
+		return option.Row{Long: long, Arg: "TYPE", Help: help, To: choice("--"+long, "The available options are 'PEM' or 'DER'.", to, "PEM", "DER")}
 	}
 	return []option.Row{
 		{Long: "ssl-grpc-use-ssl", Help: "gRPC: use TLS", To: option.Switch(&r.grpcTLS.GRPC)},
@@ -75,7 +75,7 @@ func (r *raw) tlsRows() []option.Row {
 			To: option.Func(func(v string) error {
 				n := cxx.Atol(v)
 				if n != 0 && n != 1 {
-					return usagef("Failed to parse --ssl-https-verify-peer. The value must be either 0 or 1.")
+					return failed("--ssl-https-verify-peer. The value must be either 0 or 1.", "")
 				}
 				r.httpTLS.SkipVerifyPeer = n == 0
 				return nil
@@ -87,7 +87,7 @@ func (r *raw) tlsRows() []option.Row {
 			To: option.Func(func(v string) error {
 				n := cxx.Atol(v)
 				if n < 0 || n > 2 {
-					return usagef("Failed to parse --ssl-https-verify-host. The value must be either 0, 1, or 2.")
+					return failed("--ssl-https-verify-host. The value must be either 0, 1, or 2.", "")
 				}
 				r.httpTLS.SkipVerifyHost, r.httpTLS.VerifyHostLevel = n == 0, int(n)
 				return nil
@@ -105,7 +105,8 @@ func (r *raw) tlsRows() []option.Row {
 func (r *raw) addHeader(v string) error {
 	name, value, ok := strings.Cut(v, ":")
 	if !ok || name == "" || strings.ContainsAny(v, "\r\n") {
-		return line("Failed to parse -H. A header is written 'Name: value', on one line: %q", v)
+		return aborted(fmt.Sprintf("Failed to parse -H. A header is written 'Name: value', on one line: %q", v),
+			fmt.Sprintf("-H is 'Name: value', on one line, not %q", v))
 	}
 	r.plan.Target.Headers = append(r.plan.Target.Headers, plan.Header{Name: name, Value: value})
 	return nil
@@ -114,7 +115,7 @@ func (r *raw) addHeader(v string) error {
 func (r *raw) addParameter(v string) error {
 	parts := strings.Split(v, ":")
 	if len(parts) != 3 {
-		return usagef("Failed to parse --request-parameter. The value does not match <name:value:type>.")
+		return failed("--request-parameter. The value does not match <name:value:type>.", forms["--request-parameter"])
 	}
 	p := plan.Parameter{Name: parts[0], Value: parts[1], Type: strings.ToLower(parts[2])}
 	if r.face == plan.PerfAnalyzer {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/redline-bench/redline/internal/kind"
+	"github.com/redline-bench/redline/internal/pacompat/kinds"
 	"github.com/redline-bench/redline/internal/plan"
 )
 
@@ -27,23 +28,26 @@ func (r *raw) verify() error {
 func (r *raw) verifyTarget() error {
 	t := &r.plan.Target
 	if t.Model == "" && !kind.Of(t.Kind).NoModelName && r.face == plan.PerfAnalyzer { // redline names the server's models instead
-		return usagef("Failed to parse -m (model name). The value must be specified.")
+		return failed("-m (model name). The value must be specified.", "")
 	}
 	if r.plan.Load.Concurrency.Start == 0 {
-		return usagef("The start of the search range must be > 0")
+		return refused("The start of the search range must be > 0",
+			"--concurrency-range starts at 1 or above")
 	}
 	if r.plan.Load.Rate.Start <= 0 {
-		return usagef("Failed to parse --request-rate-range. The start of the search range must be > 0.")
+		return failed("--request-rate-range. The start of the search range must be > 0.", "--request-rate-range starts above 0")
 	}
 	t.Protocol = plan.Protocol(strings.ToLower(r.protocol))
 	if t.Protocol != plan.HTTP && t.Protocol != plan.GRPC {
-		return usagef("Failed to parse -i (protocol). The value should be either HTTP or gRPC.")
+		return failed("-i (protocol). The value should be either HTTP or gRPC.", "-i is http or grpc")
 	}
 	if t.Streaming && t.Protocol != plan.GRPC && !kind.Of(t.Kind).InProcess() {
-		return usagef("Streaming is only allowed with gRPC protocol and Triton C API.")
+		return refused("Streaming is only allowed with gRPC protocol and Triton C API.",
+			"--streaming needs gRPC: add -i grpc")
 	}
 	if r.table.Given("grpc-compression-algorithm") && t.Protocol != plan.GRPC {
-		return usagef("Using compression algorithm is only allowed with gRPC protocol.")
+		return refused("Using compression algorithm is only allowed with gRPC protocol.",
+			"--grpc-compression-algorithm needs gRPC: add -i grpc")
 	}
 	return nil
 }
@@ -51,7 +55,7 @@ func (r *raw) verifyTarget() error {
 // verifyNumbers checks single values that perf_analyzer looks at late.
 func (r *raw) verifyNumbers() error {
 	if r.plan.Input.SequenceLengthVariation < 0 {
-		return usagef("Failed to parse --sequence-length-variation. The value must be >= 0.0.")
+		return failed("--sequence-length-variation. The value must be >= 0.0.", "")
 	}
 	if r.startID == 0 {
 		if r.face == plan.Redline {
@@ -61,17 +65,19 @@ func (r *raw) verifyNumbers() error {
 		r.startID = 1
 	}
 	if r.percentile != -1 && (r.percentile < 1 || r.percentile > 99) {
-		return usagef("Failed to parse --percentile. The value must be -1 for not reporting or in range (0, 100).")
+		return failed("--percentile. The value must be -1 for not reporting or in range (0, 100).", forms["--percentile"])
 	}
 	return nil
 }
 
 func (r *raw) verifyCalls() error {
 	if r.zero && len(r.paths) > 0 {
-		return usagef("The -z flag cannot be set when --data-directory is provided.")
+		return refused("The -z flag cannot be set when --data-directory is provided.",
+			"-z and --data-directory exclude each other: leave one out")
 	}
 	if r.async && r.sync {
-		return usagef("Cannot specify --async and --sync simultaneously.")
+		return refused("Cannot specify --async and --sync simultaneously.",
+			"--async and --sync exclude each other: leave one out")
 	}
 	return nil
 }
@@ -80,10 +86,12 @@ func (r *raw) verifyPeriodic() error {
 	load := &r.plan.Load
 	if r.mode == plan.PeriodicConcurrency {
 		if !r.plan.Target.Streaming {
-			return usagef("The --periodic-concurrency-range option requires bi-directional gRPC streaming.")
+			return refused("The --periodic-concurrency-range option requires bi-directional gRPC streaming.",
+				"--periodic-concurrency-range needs streams: add -i grpc --streaming")
 		}
 		if r.plan.Output.Export == "" {
-			return usagef("Must provide --profile-export-file when using the --periodic-concurrency-range option.")
+			return refused("Must provide --profile-export-file when using the --periodic-concurrency-range option.",
+				"--periodic-concurrency-range writes every request: add --profile-export-file FILE")
 		}
 		short := load.MaxThreads < load.Periodic.End
 		if load.MaxThreadsSet && (short || r.face == plan.PerfAnalyzer) { // perf_analyzer warns whatever the number
@@ -94,7 +102,8 @@ func (r *raw) verifyPeriodic() error {
 		}
 	}
 	if len(r.plan.Target.Parameters) > 0 && r.plan.Target.Protocol != plan.GRPC {
-		return usagef("The --request-parameter option is currently only supported by gRPC protocol.")
+		return refused("The --request-parameter option is currently only supported by gRPC protocol.",
+			"--request-parameter needs gRPC: add -i grpc")
 	}
 	return nil
 }
@@ -113,18 +122,22 @@ func (r *raw) verifySearch() error {
 	unlimited := load.Concurrency.End == 0 || load.Rate.End == 0
 	limit := r.plan.Measure.LatencyLimit
 	if unlimited && limit == 0 {
-		return usagef("The end of the search range and the latency limit can not be both 0 (or 0.0) simultaneously")
+		return refused("The end of the search range and the latency limit can not be both 0 (or 0.0) simultaneously",
+			"a range without an end needs a latency at which it ends: add -l TIME, such as -l 50ms")
 	}
 	if load.Search != plan.Binary {
 		return nil
 	}
 	switch {
 	case unlimited:
-		return usagef("The end of the range can not be 0 (or 0.0) for binary search mode.")
+		return refused("The end of the range can not be 0 (or 0.0) for binary search mode.",
+			"--binary-search needs the end of the range, as in --concurrency-range 1:64")
 	case limit == 0:
-		return usagef("The --latency-threshold cannot be 0 for binary search mode.")
+		return refused("The --latency-threshold cannot be 0 for binary search mode.",
+			"--binary-search needs the latency to search for: add -l TIME, such as -l 50ms")
 	case load.Concurrency.End < load.Concurrency.Start || load.Rate.End < load.Rate.Start:
-		return usagef("The end of the range can not be less than start of the range for binary search mode.")
+		return refused("The end of the range can not be less than start of the range for binary search mode.",
+			"the range ends below its start: write the lower number first")
 	}
 	return nil
 }
@@ -135,10 +148,12 @@ func (r *raw) verifyWarmup() error {
 	}
 	load := &r.plan.Load
 	if r.mode == plan.Concurrency && load.Concurrency.Start < load.Concurrency.End {
-		return usagef("--warmup-request-count not supported with multiple concurrency values in one run")
+		return refused("--warmup-request-count not supported with multiple concurrency values in one run",
+			"--warmup-request-count is for one level: give one level")
 	}
 	if r.mode == plan.RequestRate && load.Rate.Start < load.Rate.End {
-		return usagef("--warmup-request-count not supported with multiple request rate values in one run")
+		return refused("--warmup-request-count not supported with multiple request rate values in one run",
+			"--warmup-request-count is for one level: give one level")
 	}
 	return nil
 }
@@ -151,18 +166,22 @@ func (r *raw) verifyRequestCount() error {
 	load := &r.plan.Load
 	if r.mode == plan.Concurrency {
 		if n < load.Concurrency.Start {
-			return usagef("--request-count can not be less than concurrency")
+			return refused("--request-count can not be less than concurrency",
+				"--request-count is lower than the concurrency: send at least as many requests")
 		}
 		if load.Concurrency.Start < load.Concurrency.End {
-			return usagef("--request-count not supported with multiple concurrency values in one run")
+			return refused("--request-count not supported with multiple concurrency values in one run",
+				"--request-count is for one level: give one level, or use --duration TIME for each of several")
 		}
 	}
 	if r.mode == plan.RequestRate {
 		if float64(n)+1 <= load.Rate.Start && r.face == plan.PerfAnalyzer {
-			return usagef("--request-count can not be less than request rate")
+			return refused("--request-count can not be less than request rate",
+				"--request-count is lower than the rate: send at least as many requests")
 		}
 		if load.Rate.Start < load.Rate.End {
-			return usagef("--request-count not supported with multiple request rate values in one run")
+			return refused("--request-count not supported with multiple request rate values in one run",
+				"--request-count is for one level: give one level, or use --duration TIME for each of several")
 		}
 	}
 	return nil
@@ -173,11 +192,11 @@ func (r *raw) verifyKind() error {
 	t, in := &r.plan.Target, &r.plan.Input
 	row := kind.Of(t.Kind)
 	if t.HTTPVersion != "" && !row.HTTP2 {
-		return usagef("--http-version is for --service-kind openai")
+		return line("--http-version is for --service-kind openai")
 	}
-	if row.Refuse != nil {
-		if why := row.Refuse(&kind.Asked{Target: t, Input: in, Async: r.async, Data: len(r.paths) > 0}); why != "" {
-			return usagef("%s", why)
+	if refuse := kinds.Of(t.Kind).Refuse; refuse != nil {
+		if original, ours := refuse(&kinds.Asked{Target: t, Input: in, Async: r.async, Data: len(r.paths) > 0}); original != "" {
+			return refused(original, ours)
 		}
 	}
 	if row.Unbatched && !in.BatchSet {
@@ -195,18 +214,22 @@ func (r *raw) verifyKind() error {
 func (r *raw) verifyMetrics() error {
 	switch collect := r.plan.Target.Metrics.Collect; {
 	case collect && !kind.Of(r.plan.Target.Kind).Metrics:
-		return usagef("Server-side metric collection is only supported with Triton client backend.")
+		return refused("Server-side metric collection is only supported with Triton client backend.",
+			"--collect-metrics reads the metrics of Triton: use --server-metrics URL for other servers")
 	case !collect && r.table.Given("metrics-url"):
-		return usagef("Must specify --collect-metrics when using the --metrics-url option.")
+		return refused("Must specify --collect-metrics when using the --metrics-url option.",
+			"--metrics-url is about the metrics of Triton: add --collect-metrics")
 	case !collect && r.table.Given("metrics-interval"):
-		return usagef("Must specify --collect-metrics when using the --metrics-interval option.")
+		return refused("Must specify --collect-metrics when using the --metrics-interval option.",
+			"--metrics-interval is about the metrics of Triton: add --collect-metrics")
 	}
 	return nil
 }
 
 func (r *raw) verifySessions() error {
 	if r.mode == plan.SessionConcurrency && !kind.Of(r.plan.Target.Kind).Sessions {
-		return usagef("Session concurrency mode is only supported with OpenAI service kind.")
+		return refused("Session concurrency mode is only supported with OpenAI service kind.",
+			"--session-concurrency is for language models: add --service-kind openai")
 	}
 	return nil
 }

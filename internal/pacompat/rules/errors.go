@@ -1,5 +1,11 @@
 package rules
 
+import (
+	"errors"
+
+	"github.com/redline-bench/redline/internal/plan"
+)
+
 // StartError is why a run could not start, with perf_analyzer's name for the step.
 type StartError struct {
 	What  string
@@ -15,6 +21,14 @@ func (e *StartError) Unwrap() error { return e.Err }
 type PlainError string
 
 func (e PlainError) Error() string { return string(e) }
+
+// worded is a refusal in the words of the program that a plan stands for.
+func worded(p *plan.Plan, original, ours string) error {
+	if p.Program == plan.PerfAnalyzer {
+		return PlainError(original)
+	}
+	return errors.New(ours)
+}
 
 // LineError is a refusal that perf_analyzer prints without any prefix and without the empty line after it.
 type LineError string

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/redline-bench/redline/internal/kind"
+	"github.com/redline-bench/redline/internal/pacompat/kinds"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/service"
 )
@@ -24,7 +25,7 @@ type Settled struct {
 // Protocol refuses gRPC for kinds that do not have it.
 func Protocol(p *plan.Plan) error {
 	t := &p.Target
-	sentence := kind.Of(t.Kind).PerfAnalyzer.NoGRPC
+	sentence := kinds.Of(t.Kind).NoGRPC
 	switch {
 	case t.Protocol != plan.GRPC || sentence == "":
 		return nil
@@ -39,8 +40,9 @@ func Check(p *plan.Plan, m *service.Model, warn func(line string)) (s Settled, e
 	t, load := &p.Target, &p.Load
 	s.Plan = p
 	row := kind.Of(t.Kind)
-	if p.Input.Batch > 1 && m.MaxBatch == 0 && row.PerfAnalyzer.NoBatch == "" { // else AfterData refuses it
-		return s, PlainError("can not specify batch size > 1 as the model does not support batching")
+	if p.Input.Batch > 1 && m.MaxBatch == 0 && kinds.Of(t.Kind).NoBatch == "" { // else AfterData refuses it
+		return s, worded(p, "can not specify batch size > 1 as the model does not support batching",
+			fmt.Sprintf("-b %d: model %q takes one item in a request: leave -b out", p.Input.Batch, m.Name))
 	}
 	if b := p.Input.Batch; b > m.MaxBatch && m.MaxBatch > 0 && p.Program == plan.Redline { // perf_analyzer lets the server refuse it
 		return s, fmt.Errorf("-b %d is more than the %d that model %q takes in a request", b, m.MaxBatch, m.Name)
@@ -49,7 +51,8 @@ func Check(p *plan.Plan, m *service.Model, warn func(line string)) (s Settled, e
 		return s, err
 	}
 	if p.Input.Batch > 1 && m.Sequential() {
-		return s, PlainError("can not specify batch size > 1 when using a sequence model")
+		return s, worded(p, "can not specify batch size > 1 when using a sequence model",
+			fmt.Sprintf("-b %d: model %q keeps state between requests, which have one item each: leave -b out", p.Input.Batch, m.Name))
 	}
 	if s.NoSteps, err = kindRules(p, row); err != nil {
 		return s, err
@@ -57,15 +60,19 @@ func Check(p *plan.Plan, m *service.Model, warn func(line string)) (s Settled, e
 	s.Async = t.Call == plan.Async || m.Sequential() && t.Call != plan.Sync
 	if t.Streaming && !row.Streams {
 		if t.Call == plan.Sync {
-			return s, PlainError("can not use streaming with synchronous API")
+			return s, worded(p, "can not use streaming with synchronous API", "--streaming and --sync exclude each other: leave one out")
 		}
 		s.Async = true
 	}
 	if m.Decoupled && (!s.Async || !t.Streaming) {
+		if p.Program == plan.Redline {
+			return s, fmt.Errorf("model %q sends any number of responses to a request: add --async --streaming -i grpc", m.Name)
+		}
 		return s, LineError("Decoupled models must be run with `--async` and `--streaming` and either `-i grpc` or `--service-kind=triton_c_api`")
 	}
 	if m.Sequential() && s.Async && load.Mode == plan.Concurrency && load.Concurrency.End == 0 {
-		return s, PlainError("The 'end' concurrency can not be 0 for sequence models when using asynchronous API.")
+		return s, worded(p, "The 'end' concurrency can not be 0 for sequence models when using asynchronous API.",
+			fmt.Sprintf("--concurrency-range needs an end, as in 1:64: model %q keeps state between requests", m.Name))
 	}
 	if row.Method && t.GRPCMethod == "" {
 		warn("WARNING: no --grpc-method was given: the server refuses every call, and only that is measured.")
@@ -95,10 +102,11 @@ func shapeRule(p *plan.Plan, m *service.Model) error {
 
 // kindRules are those of single service kinds. In perf_analyzer mode the first request finds out what a kind cannot do.
 func kindRules(p *plan.Plan, row *kind.Row) (noSteps, err error) {
-	t, words := &p.Target, &row.PerfAnalyzer
+	t, words := &p.Target, kinds.Of(p.Target.Kind)
 	switch {
 	case row.Synchronous && t.Call == plan.Async:
-		err = PlainError("client backend of kind " + words.Name + " does not support AsyncInfer API")
+		err = worded(p, "client backend of kind "+words.Name+" does not support AsyncInfer API",
+			fmt.Sprintf("--service-kind %s takes no --async: leave it out", t.Kind))
 	case words.NoStreaming != "" && t.Streaming && p.Program == plan.PerfAnalyzer:
 		err = PlainError(words.NoStreaming)
 	}
@@ -138,23 +146,25 @@ func sequenceRules(p *plan.Plan) error {
 	}
 	if load.Mode == plan.Concurrency {
 		if ids < uint64(max(load.Concurrency.Start, load.Concurrency.End)) {
-			return PlainError("sequence id range specified is smaller than the maximum possible concurrency" + tail)
+			return worded(p, "sequence id range specified is smaller than the maximum possible concurrency"+tail,
+				"--sequence-id-range has fewer ids than the highest concurrency: give a larger range")
 		}
 		return nil
 	}
 	if ids < uint64(p.Input.Sequences) {
-		return PlainError("sequence id range specified is smaller than the maximum possible number of sequences" + tail)
+		return worded(p, "sequence id range specified is smaller than the maximum possible number of sequences"+tail,
+			"--sequence-id-range has fewer ids than --num-of-sequences: give a larger range")
 	}
 	return nil
 }
 
 // AfterData are the rules that come after the input data was read. unscheduled: perf_analyzer cannot follow the schedule.
 func AfterData(p *plan.Plan, unscheduled bool) error {
-	switch why := kind.Of(p.Target.Kind).PerfAnalyzer.NoBatch; {
+	switch why := kinds.Of(p.Target.Kind).NoBatch; {
 	case why != "" && p.Input.Batch > 1:
-		return PlainError(why)
+		return worded(p, why, fmt.Sprintf("--service-kind %s takes no -b above 1: leave it out", p.Target.Kind))
 	case unscheduled:
-		return PlainError("unable to find data for input 'timestamp'.")
+		return PlainError("unable to find data for input 'timestamp'.") // only in perf_analyzer mode
 	}
 	return nil
 }
@@ -168,16 +178,17 @@ func NoSharing(p *plan.Plan) error {
 	case p.Program == plan.Redline:
 		return fmt.Errorf("--shared-memory needs a Triton server; service kind %s has none", row.Name)
 	}
-	return fmt.Errorf("client backend of kind %s does not support CreateSharedMemoryRegion()\n\nUnable to unregister all shared memory regions", row.PerfAnalyzer.Name)
+	return fmt.Errorf("client backend of kind %s does not support CreateSharedMemoryRegion()\n\nUnable to unregister all shared memory regions", kinds.Of(p.Target.Kind).Name)
 }
 
 // Ranks are the rules of a run of several processes: perf_analyzer measures one level then.
-func Ranks(load *plan.Load) error {
-	switch {
+func Ranks(p *plan.Plan) error {
+	const ours = " with --enable-mpi takes one level: leave it out"
+	switch load := &p.Load; {
 	case load.Mode == plan.RequestRate && (load.Rate.End != 1 || load.Rate.Step != 1):
-		return PlainError("Cannot specify --request-rate-range when in multi-model mode.")
+		return worded(p, "Cannot specify --request-rate-range when in multi-model mode.", "--request-rate-range"+ours)
 	case load.Mode == plan.Concurrency && (load.Concurrency.End != 1 || load.Concurrency.Step != 1):
-		return PlainError("Cannot specify --concurrency-range when in multi-model mode.")
+		return worded(p, "Cannot specify --concurrency-range when in multi-model mode.", "--concurrency-range"+ours)
 	}
 	return nil
 }

@@ -26,7 +26,7 @@ func StartText(err error, p plan.Protocol) (what, detail string) {
 			what = "failed to get model config"
 		case "model parser":
 			what = "failed to create model parser"
-		case "triton client backend", "trace setting": // perf_analyzer's client sets the trace settings when it is created
+		case "start", "trace setting": // perf_analyzer's client sets the trace settings when it is created
 			what = "failed to create triton client backend"
 		case "server metadata":
 			what = "unable to get server metadata"
@@ -46,6 +46,12 @@ const longestText = 4096
 
 func errorText(err error, p plan.Protocol) string {
 	e, ok := errors.AsType[*service.Error](err)
+	if ok && e.Class == record.Mismatch && p == "" {
+		return MismatchSize // in process, perf_analyzer checks only the size
+	}
+	if text, known := faultText(err); known {
+		return text
+	}
 	if !ok {
 		return err.Error()
 	}
@@ -59,11 +65,6 @@ func errorText(err error, p plan.Protocol) string {
 		return "" // perf_analyzer prints an empty message
 	}
 	switch e.Class {
-	case record.Mismatch:
-		if p == "" || strings.HasPrefix(e.Text, "Output size") { // in process, perf_analyzer checks only the size
-			return MismatchSize
-		}
-		return Mismatch
 	case record.Connect, record.Transport, record.Protocol, record.Timeout:
 		switch p {
 		case plan.GRPC:
@@ -71,6 +72,8 @@ func errorText(err error, p plan.Protocol) string {
 		case plan.HTTP:
 			return httpText(e)
 		}
+	case record.Mismatch:
+		return Mismatch
 	case record.OK, record.Server, record.Canceled, record.NumClasses:
 	}
 	return e.Error()

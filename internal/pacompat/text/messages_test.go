@@ -128,7 +128,7 @@ func TestErrorText(t *testing.T) {
 	for _, p := range []plan.Protocol{plan.HTTP, plan.GRPC} {
 		f(p, &service.Error{Class: record.Server, Code: 400, Text: "Request for unknown model: 'x' is not found"}, "Request for unknown model: 'x' is not found")
 		f(p, &service.Error{Class: record.Mismatch, Text: "OUTPUT0[3] is 4, want 5"}, "Output doesn't match expected output")
-		f(p, &service.Error{Class: record.Mismatch, Text: "Output size doesn't match expected size"}, "Output size doesn't match expected size")
+		f(p, &service.Error{Class: record.Mismatch, Err: service.OutputSize.With()}, "Output size doesn't match expected size")
 	}
 	f("", &service.Error{Class: record.Mismatch, Text: "OUTPUT0[3] is 4, want 5"}, "Output size doesn't match expected size")
 	same(t, "another error", text.ErrorText(errors.New("plain"), plan.HTTP), "plain")

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/redline-bench/redline/internal/kind"
+	"github.com/redline-bench/redline/internal/pacompat/kinds"
 	"github.com/redline-bench/redline/internal/plan"
 )
 
@@ -14,7 +14,7 @@ func (c *Console) Settings() {
 	var p page
 	pl := c.Plan
 	p.linef("*** Measurement Settings ***")
-	words := &kind.Of(pl.Target.Kind).PerfAnalyzer
+	words := kinds.Of(pl.Target.Kind)
 	if words.BatchLine || pl.Input.BatchSet {
 		p.linef("  Batch size: %d", pl.Input.Batch)
 	}

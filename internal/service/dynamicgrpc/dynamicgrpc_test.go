@@ -115,7 +115,7 @@ func TestExpectedAnswers(t *testing.T) {
 	in.Expect = []tensor.Tensor{{Name: dynamicgrpc.Response, Type: tensor.JSON, Shape: tensor.Shape{1}, Data: []byte(`"x"`)}}
 	d := open(t, newOpaque(t, target), in, 1)
 	d.run(1)
-	if c := d.calls[0]; c.Rec.Class != record.Mismatch || c.Err == nil || c.Err.Error() != "Output size doesn't match expected size" {
+	if c := d.calls[0]; c.Rec.Class != record.Mismatch || c.Err == nil || c.Err.Error() != string(service.OutputSize) {
 		t.Errorf("%v: %+v", c.Err, c.Rec)
 	}
 	if _, err := newService(t, target).Prepare(in); err == nil || !strings.Contains(err.Error(), "validation_data") {

@@ -29,8 +29,8 @@ type request struct {
 	differs bool
 }
 
-// mismatch is the end of such a call, in perf_analyzer's words.
-var mismatch = &service.Error{Op: service.OpInfer, Class: record.Mismatch, Text: "Output size doesn't match expected size"}
+// mismatch is the end of such a call.
+var mismatch = &service.Error{Op: service.OpInfer, Class: record.Mismatch, Err: service.OutputSize.With()}
 
 var errExpects = errors.New("validation_data: answers of dynamic_grpc have no form that could be compared: leave it out")
 

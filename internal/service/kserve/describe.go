@@ -91,7 +91,7 @@ func specs(role string, meta []TensorMetadata, cfg []TensorConfig, maxBatch int)
 	for _, c := range cfg {
 		i := slices.IndexFunc(out, func(s service.TensorSpec) bool { return s.Name == c.Name })
 		if i < 0 {
-			return nil, parseError("no metadata found for %s tensor %s", role, c.Name)
+			return nil, &service.Error{Op: OpParse, Class: record.Protocol, Err: service.NoTensorMetadata.With(role, c.Name)}
 		}
 		out[i].Optional, out[i].ShapeTensor = c.Optional, c.ShapeTensor
 	}

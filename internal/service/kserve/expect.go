@@ -8,10 +8,10 @@ import (
 	"github.com/redline-bench/redline/internal/tensor"
 )
 
-// The two ways in which an answer can differ from the expected one. The texts are perf_analyzer's.
+// The two ways in which an answer can differ from the expected one.
 var (
-	ErrOutputSize = &service.Error{Op: OpInfer, Class: record.Mismatch, Text: "Output size doesn't match expected size"}
-	ErrOutput     = &service.Error{Op: OpInfer, Class: record.Mismatch, Text: "Output doesn't match expected output"}
+	ErrOutputSize = &service.Error{Op: OpInfer, Class: record.Mismatch, Err: service.OutputSize.With()}
+	ErrOutput     = &service.Error{Op: OpInfer, Class: record.Mismatch, Err: service.OutputDiffers.With()}
 )
 
 // Match compares one output with what was expected of it; nil means that they are equal. A missing output is

@@ -128,7 +128,7 @@ func TestDescribeFailures(t *testing.T) {
 		"nope":   "model metadata: Request for unknown model: 'nope' is not found",
 		"lone":   "model config: Request for unknown model: 'lone' is not found",
 		"broken": "model parser: Request for unknown model: 'missing' is not found",
-		"extra":  "model parser: no metadata found for output tensor GHOST",
+		"extra":  "model parser: the model's configuration has the output tensor GHOST, but its metadata does not",
 		"odd":    "model parser: unknown datatype 'FP99' of input tensor I",
 		"twice":  "model parser: the metadata names output tensor O twice",
 		"flat":   "model parser: input tensor I has no batch dimension although the model batches",
@@ -174,9 +174,9 @@ func TestTraceSettings(t *testing.T) {
 
 func TestMatch(t *testing.T) {
 	want := &tensor.Tensor{Data: []byte("ab")}
-	for got, text := range map[string]string{"ab": "", "ac": "Output doesn't match expected output", "a": "Output size doesn't match expected size", "abc": "Output size doesn't match expected size", "": "Output size doesn't match expected size"} {
+	for got, text := range map[string]string{"ab": "", "ac": string(service.OutputDiffers), "a": string(service.OutputSize), "abc": string(service.OutputSize), "": string(service.OutputSize)} {
 		err := kserve.Match(want, []byte(got))
-		if (err == nil) != (text == "") || err != nil && (err.Text != text || err.Class != record.Mismatch) {
+		if (err == nil) != (text == "") || err != nil && (err.Error() != text || err.Class != record.Mismatch) {
 			t.Errorf("%q: got %v", got, err)
 		}
 	}

@@ -77,21 +77,21 @@ func check(c *service.Call, got []byte) *service.Error {
 	return match(r.want, got)
 }
 
-// match holds the text of a response against what the input data expects. The order of the checks and the words are
-// perf_analyzer's.
+// match holds the text of a response against what the input data expects. A text that is too short is
+// not compared.
 func match(want, got []byte) *service.Error {
-	var text string
+	var why service.Sentence
 	switch {
 	case len(got) < len(want):
-		text = "Output size doesn't match expected size"
+		why = service.OutputSize
 	case !bytes.HasPrefix(got, want):
-		text = "Output doesn't match expected output"
+		why = service.OutputDiffers
 	case len(got) > len(want):
-		text = "Output size doesn't match expected size"
+		why = service.OutputSize
 	default:
 		return nil
 	}
-	return &service.Error{Op: service.OpInfer, Class: record.Mismatch, Code: 200, Text: text}
+	return &service.Error{Op: service.OpInfer, Class: record.Mismatch, Code: 200, Err: why.With()}
 }
 
 // finished tells whether the last event of a stream without [DONE] says that nothing is to follow: it gives a

@@ -170,8 +170,7 @@ func (x *exchange) Reply(c *service.Call, r *wire.Reply) *service.Error {
 	case !good(r.Status):
 		return &service.Error{
 			Op: service.OpInfer, Class: record.Server, Code: r.Status,
-			Text: fmt.Sprintf("OpenAI response returns HTTP code %d: %s", r.Status, quote(body)),
-			Err:  service.NewStatusError(r.Status, r.Retry, body),
+			Err: &service.StatusError{Status: r.Status, RetryAfter: string(r.Retry), Body: quote(body)},
 		}
 	}
 	if err := checkBody(r.Type, body); err != nil {

@@ -12,8 +12,8 @@ import (
 // TestExpectedAnswers: validation data is held against the body, or against the data of a stream's last event.
 func TestExpectedAnswers(t *testing.T) {
 	const (
-		size = "Output size doesn't match expected size"
-		text = "Output doesn't match expected output"
+		size = string(service.OutputSize)
+		text = string(service.OutputDiffers)
 	)
 	f := func(answer, want, fails string) {
 		t.Helper()
@@ -35,7 +35,7 @@ func TestExpectedAnswers(t *testing.T) {
 			return
 		}
 		var got *service.Error
-		if !errors.As(e.err, &got) || got.Class != record.Mismatch || got.Text != fails {
+		if !errors.As(e.err, &got) || got.Class != record.Mismatch || got.Error() != fails {
 			t.Errorf("%s, want %s: %v instead of %q", answer, want, e.err, fails)
 		}
 	}

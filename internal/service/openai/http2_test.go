@@ -217,7 +217,7 @@ func TestHTTP2Failures(t *testing.T) {
 		class record.Class
 		text  string
 	}{
-		"error":                  {record.Server, "OpenAI response returns HTTP code 404: no such model\n"},
+		"error":                  {record.Server, "the server answered with HTTP 404 Not Found: no such model"},
 		"abort":                  {record.Transport, "the server reset the stream: INTERNAL_ERROR"},
 		"unfinished/completions": {record.Protocol, "malformed OpenAI response: the stream ended without data: [DONE]"},
 		"fails":                  {record.Server, `OpenAI stream returns an error: {"error":{"message":"out of memory"}}`},

@@ -22,7 +22,7 @@ func (s *Service) Message(dst []byte, events []record.Event, responses []byte) (
 		return dst, err
 	}
 	if p.choices == 0 {
-		return dst, noMessage("Response body must be an object and have a 'choices' field that is an array with at least one element", responses)
+		return dst, noMessage(service.NoChoices, responses)
 	}
 	dst = append(dst, `{"role":`...)
 	dst = tensor.AppendQuoted(dst, p.role)
@@ -31,7 +31,7 @@ func (s *Service) Message(dst []byte, events []record.Event, responses []byte) (
 	return append(dst, '}'), nil
 }
 
-// bodyMessage appends choices[0].message. The words of the errors are perf_analyzer's.
+// bodyMessage appends choices[0].message.
 func bodyMessage(dst []byte, v jsonscan.Value) ([]byte, error) {
 	choices, _ := v.Get("choices")
 	var first jsonscan.Value
@@ -40,17 +40,17 @@ func bodyMessage(dst []byte, v jsonscan.Value) ([]byte, error) {
 		break
 	}
 	if first == nil {
-		return dst, noMessage("Response body must be an object and have a 'choices' field that is an array with at least one element", v)
+		return dst, noMessage(service.NoChoices, v)
 	}
 	message, _ := first.Get("message")
 	if message.Kind() != jsonscan.Object {
-		return dst, noMessage("Response body 'choices' field's first element must be an object and have a 'message' field that is an object", v)
+		return dst, noMessage(service.NoMessageOfChoice, v)
 	}
 	return message.Append(dst), nil
 }
 
-func noMessage(why string, body []byte) error {
-	return &service.Error{Op: service.OpInfer, Class: record.Protocol, Code: 200, Text: why + ". Response body:\n\n" + quote(body)}
+func noMessage(why service.Sentence, body []byte) error {
+	return &service.Error{Op: service.OpInfer, Class: record.Protocol, Code: 200, Err: why.With(quote(body))}
 }
 
 // pieces puts the deltas of a streamed message together.

@@ -55,7 +55,7 @@ func New(t plan.Target) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	path := "/" + t.Endpoint // as it stands: perf_analyzer puts a slash before it, also where one is there
+	path := "/" + t.Endpoint // as it stands, also where it starts with a slash
 	if strings.ContainsAny(path, " \t\r\n#") {
 		return nil, fmt.Errorf("--endpoint %q is not a path: write it as in v1/chat/completions, with %%20 for a space", t.Endpoint)
 	}
@@ -68,7 +68,7 @@ func New(t plan.Target) (*Service, error) {
 	return &Service{target: t, at: at, path: path, closes: strings.HasSuffix(strings.TrimRight(route, "/"), "/completions")}, nil
 }
 
-// undot resolves the segments . and .. of a path, as perf_analyzer's HTTP library does: --endpoint . is the root.
+// undot resolves the segments . and .. of a path: --endpoint . is the root.
 func undot(path string) string {
 	if !strings.Contains(path, "/.") {
 		return path

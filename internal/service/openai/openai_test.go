@@ -147,10 +147,10 @@ func TestFailures(t *testing.T) {
 		class record.Class
 		text  string
 	}{
-		"404":                {always(plain(404, "text/plain", "404: Not Found")), record.Server, "OpenAI response returns HTTP code 404: 404: Not Found"},
-		"500 as a stream":    {always(plain(500, "text/event-stream", "data: no\n\n")), record.Server, "OpenAI response returns HTTP code 500: data: no"},
+		"404":                {always(plain(404, "text/plain", "404: Not Found")), record.Server, "the server answered with HTTP 404 Not Found: 404: Not Found"},
+		"500 as a stream":    {always(plain(500, "text/event-stream", "data: no\n\n")), record.Server, "the server answered with HTTP 500 Internal Server Error: data: no"},
 		"a long body":        {always(plain(503, "text/plain", long)), record.Server, long[:4096] + "..."},
-		"redirect":           {always(plain(302, "text/plain", "")), record.Server, "HTTP code 302: "},
+		"redirect":           {always(plain(302, "text/plain", "")), record.Server, "HTTP 302 Found"},
 		"error event":        {always(stream(a, `data: {"error":{"message":"oops"}}`+"\n\n", done)), record.Server, `OpenAI stream returns an error: {"error":{"message":"oops"}}`},
 		"typed error":        {always(stream("event: error\ndata: oops\n\n")), record.Server, "error: oops"},
 		"error in a 200":     {always(plain(200, "application/json", `{"error":"no"}`)), record.Server, `{"error":"no"}`},
@@ -344,9 +344,9 @@ func TestMessage(t *testing.T) {
 	f([]string{`{"choices": [ {"message": {"role":"assistant", "content":"a b"}} ]}`}, `{"role":"assistant","content":"a b"}`, "")
 	f([]string{token("a"), token(" \\n"), done}, `{"role":"assistant","content":"a \n"}`, "")
 	f([]string{token("a")}, `{"role":"assistant","content":"a"}`, "")
-	f([]string{`{"choices":[]}`}, "", "Response body must be an object and have a 'choices' field")
-	f([]string{`{"choices":[{"text":"x"}]}`}, "", "Response body 'choices' field's first element must be")
-	f([]string{done}, "", "Response body must be an object")
+	f([]string{`{"choices":[]}`}, "", "the response is not a JSON object with a non-empty array \"choices\"")
+	f([]string{`{"choices":[{"text":"x"}]}`}, "", "the first of \"choices\" in the response has no object \"message\"")
+	f([]string{done}, "", "the response is not a JSON object")
 }
 
 func TestEndpointIsAPath(t *testing.T) {

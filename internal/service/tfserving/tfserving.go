@@ -2,7 +2,7 @@
 // model.
 //
 // The model comes from the server, as the signature that --model-signature-name names. Tensors go out in the typed
-// lists of TensorProto, one list for each kind of number, as perf_analyzer sends them; answers are read in that
+// lists of TensorProto, one list for each kind of number; answers are read in that
 // form or as raw content. A saved model does not say whether it batches: with -b the first dimension of every
 // input must be variable and is the batch, without -b shapes are the signature's own.
 package tfserving
@@ -84,7 +84,7 @@ func (s *Service) Describe(ctx context.Context) (*service.Model, error) {
 	}
 	sig := all.GetSignatureDef()[s.target.SignatureName]
 	if sig == nil {
-		return nil, s.misfit("Failed to find signature_name %q in the metadata", s.target.SignatureName)
+		return nil, s.misfit(service.NoSignature, s.target.SignatureName)
 	}
 	return s.model(sig)
 }
@@ -95,8 +95,8 @@ func (s *Service) unread(text string, err error) error {
 }
 
 // misfit is the error of a model that cannot be used as asked.
-func (s *Service) misfit(format string, args ...any) error {
-	return &service.Error{Op: kserve.OpParse, Class: record.Server, Addr: s.at.Addr(), Text: fmt.Sprintf(format, args...)}
+func (s *Service) misfit(why service.Sentence, args ...any) error {
+	return &service.Error{Op: kserve.OpParse, Class: record.Server, Addr: s.at.Addr(), Err: why.With(args...)}
 }
 
 // model turns a signature into a model.
@@ -111,9 +111,9 @@ func (s *Service) model(sig *pb.SignatureDef) (*service.Model, error) {
 		if s.batch > 0 {
 			switch shape := info.GetTensorShape(); {
 			case shape.GetUnknownRank():
-				return nil, s.misfit("Can not specify -b flag for saved model with unknown ranked inputs")
+				return nil, s.misfit(service.BatchUnknownRank)
 			case len(spec.Shape) == 0 || spec.Shape[0] != -1:
-				return nil, s.misfit("Can not specify -b flag for saved model with input not having their first dim as -1")
+				return nil, s.misfit(service.BatchFixedSize)
 			}
 			spec.Shape = spec.Shape[1:]
 		}

@@ -182,16 +182,16 @@ func TestDescribeFails(t *testing.T) {
 		defer svc.Close()
 		_, err = svc.Describe(t.Context())
 		var e *service.Error
-		if !errors.As(err, &e) || e.Op != op || e.Text != want {
+		if !errors.As(err, &e) || e.Op != op || e.Error() != want {
 			t.Errorf("got %v, want %q", err, want)
 		}
 	}
 	good, unknown := info(pb.DataType_DT_INT32, -1), &pb.TensorInfo{Dtype: pb.DataType_DT_INT32, TensorShape: &pb.TensorShapeProto{UnknownRank: true}}
 	test("none", "serving_default", 0, good, "model metadata", "Servable not found for request: Latest(none)")
-	test("m", "other", 0, good, "model parser", `Failed to find signature_name "other" in the metadata`)
-	test("m", "serving_default", 1, unknown, "model parser", "Can not specify -b flag for saved model with unknown ranked inputs")
-	test("m", "serving_default", 1, info(pb.DataType_DT_INT32, 2), "model parser", "Can not specify -b flag for saved model with input not having their first dim as -1")
-	test("m", "serving_default", 1, info(pb.DataType_DT_INT32), "model parser", "Can not specify -b flag for saved model with input not having their first dim as -1")
+	test("m", "other", 0, good, "model parser", service.NoSignature.With("other").Error())
+	test("m", "serving_default", 1, unknown, "model parser", string(service.BatchUnknownRank))
+	test("m", "serving_default", 1, info(pb.DataType_DT_INT32, 2), "model parser", string(service.BatchFixedSize))
+	test("m", "serving_default", 1, info(pb.DataType_DT_INT32), "model parser", string(service.BatchFixedSize))
 	test("m", "serving_default", 0, info(pb.DataType_DT_COMPLEX64, -1), "model parser", "tensor x has the datatype DT_COMPLEX64, which cannot be sent")
 }
 
@@ -272,7 +272,7 @@ func TestAnswers(t *testing.T) {
 	test(&pb.TensorProto{Dtype: i32, TensorShape: shape(2), IntVal: []int32{7, 7}}, nil, record.OK, "")
 	test(&pb.TensorProto{Dtype: i32, TensorShape: shape(2), IntVal: []int32{7}}, nil, record.OK, "") // one stands for all
 	test(&pb.TensorProto{Dtype: i32, TensorShape: shape(2), TensorContent: []byte{7, 0, 0, 0, 7, 0, 0, 0}}, nil, record.OK, "")
-	test(&pb.TensorProto{Dtype: i32, TensorShape: shape(2), IntVal: []int32{7, 8}}, nil, record.Mismatch, "Output doesn't match expected output")
+	test(&pb.TensorProto{Dtype: i32, TensorShape: shape(2), IntVal: []int32{7, 8}}, nil, record.Mismatch, string(service.OutputDiffers))
 	test(&pb.TensorProto{Dtype: i32, TensorShape: shape(2), TensorContent: []byte{7}}, nil, record.Protocol, "the answer is not a valid PredictResponse")
 	test(&pb.TensorProto{Dtype: i32, TensorShape: shape(3), IntVal: []int32{7, 7}}, nil, record.Protocol, "the answer is not a valid PredictResponse")
 	test(&pb.TensorProto{Dtype: pb.DataType_DT_VARIANT}, nil, record.Protocol, "the answer is not a valid PredictResponse")

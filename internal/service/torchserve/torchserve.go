@@ -48,7 +48,7 @@ func New(t plan.Target) (*Service, error) {
 func (s *Service) Describe(context.Context) (*service.Model, error) {
 	return &service.Model{
 		Name: s.target.Model, Version: s.target.Version,
-		MaxBatch: math.MaxInt32, // TorchServe states no limit; a batch sends its first file, as in perf_analyzer
+		MaxBatch: math.MaxInt32, // TorchServe states no limit; a batch sends its first file
 		Inputs:   []service.TensorSpec{{Name: Input, Type: tensor.Bytes, Shape: tensor.Shape{1}}},
 	}, nil
 }
@@ -68,8 +68,8 @@ func (s *Service) Prepare(in service.Inputs) (service.Request, error) {
 	file, err := os.ReadFile(string(path))
 	if err != nil {
 		return nil, &service.Error{
-			Op: service.OpInfer, Class: record.Server, Err: err,
-			Text: fmt.Sprintf("Failed to open the specified file `%s`", path),
+			Op: service.OpInfer, Class: record.Server,
+			Err: &service.Fault{Sentence: service.UnreadableFile, Args: []any{path}, Err: err},
 		}
 	}
 	boundary := boundaryFor(file)
@@ -102,7 +102,7 @@ func (s *Service) file(in service.Inputs) (path []byte, err error) {
 		if batch > 1 || len(rest) == 0 {
 			continue
 		}
-		if s.target.Loose { // perf_analyzer takes all names together for one path
+		if s.target.Loose { // all names together are one path
 			return slices.Concat(path, rest), nil
 		}
 		return nil, fmt.Errorf("%s lists several files: a request sends one, so write a step for each", Input)
@@ -165,11 +165,8 @@ const errorLimit = 1 << 10
 // Reply takes any answer of status 200.
 func (x exchange) Reply(c *service.Call, r *wire.Reply) *service.Error {
 	if r.Status != 200 {
-		text := "inference failed with error code " + strconv.Itoa(r.Status)
-		if words := bytes.Fields(r.Body[:min(len(r.Body), errorLimit)]); len(words) > 0 {
-			text += ": " + string(bytes.Join(words, []byte{' '})) // one line
-		}
-		return &service.Error{Op: service.OpInfer, Class: record.Server, Code: r.Status, Text: text}
+		line := bytes.Join(bytes.Fields(r.Body[:min(len(r.Body), errorLimit)]), []byte{' '})
+		return &service.Error{Op: service.OpInfer, Class: record.Server, Code: r.Status, Err: &service.StatusError{Status: r.Status, Body: string(line)}}
 	}
 	c.Rec.Responses = 1
 	x.sink.Response(c, r.Body, r.End, false)

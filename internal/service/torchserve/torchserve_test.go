@@ -89,7 +89,7 @@ func TestSeveralFiles(t *testing.T) {
 	f("", 2, 1)
 	f("a request sends one", 1, 1)
 	target.Loose = true
-	f("Failed to open the specified file `"+path, 1, 1)
+	f("cannot read the file "+path, 1, 1)
 }
 
 func TestPrediction(t *testing.T) {
@@ -129,7 +129,7 @@ func TestErrorStatus(t *testing.T) {
 	}))
 	defer srv.Close()
 	c, _ := call(t, plan.Target{URL: srv.URL, Model: "x"}, "a")
-	if c.Rec.Class != record.Server || c.Err.Error() != `inference failed with error code 404: { "code": 404 }` {
+	if c.Rec.Class != record.Server || c.Err.Error() != `the server answered with HTTP 404 Not Found: { "code": 404 }` {
 		t.Errorf("%v: %v", c.Rec.Class, c.Err)
 	}
 }
@@ -139,7 +139,7 @@ func TestMissingFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Prepare(input("no/such/file")); err == nil || err.Error() != "Failed to open the specified file `no/such/file`" || !errors.Is(err, os.ErrNotExist) {
+	if _, err := s.Prepare(input("no/such/file")); err == nil || err.Error() != service.UnreadableFile.With("no/such/file").Error() || !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("%v", err)
 	}
 }

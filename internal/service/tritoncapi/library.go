@@ -16,6 +16,8 @@ import (
 	"slices"
 	"time"
 	"unsafe"
+
+	"github.com/redline-bench/redline/internal/service"
 )
 
 // crashLine is the last line of a process in which the library crashed.
@@ -68,7 +70,7 @@ func failure(text *C.char) error {
 }
 
 // told is a failure of Triton's, where it has a code of Triton's.
-func told(what string, code *C.char, text string) error {
+func told(what service.Sentence, code *C.char, text string) error {
 	if code == nil {
 		return errors.New(text)
 	}
@@ -105,7 +107,7 @@ func (l *library) start(o options) (*server, error) {
 		C.free(unsafe.Pointer(c))
 	}
 	if err := failure(r.error); err != nil {
-		return nil, told("creating server", r.code, err.Error())
+		return nil, told(service.ServerNotStarted, r.code, err.Error())
 	}
 	return &server{(*C.rl_server)(r.value)}, nil
 }

@@ -170,7 +170,7 @@ func (r *regions) check(got []C.rl_tensor) *service.Error {
 		if size <= r.size || !slices.Contains(r.names, name) {
 			continue
 		}
-		f := &LibraryError{What: "inference response error", Code: "Internal", Text: fmt.Sprintf(
+		f := &LibraryError{What: service.ResponseFailed, Code: "Internal", Text: fmt.Sprintf(
 			"shared memory size specified with the request for output '%s' (%d bytes) should be at least %d bytes to hold the results", name, r.size, size)}
 		return &service.Error{Op: kserve.OpInfer, Class: record.Server, Text: f.Text, Err: f}
 	}

@@ -136,9 +136,6 @@ func (s *Service) awaitStart(ctx context.Context) error {
 	}
 }
 
-// notLoaded is perf_analyzer's text for a model that cannot be asked.
-const notLoaded = "Model is not loaded and/or server is not ready"
-
 // loaded checks that the model under test can be used, and finds out why where it cannot.
 func (s *Service) loaded() error {
 	ready, err := s.server.ready()
@@ -154,7 +151,7 @@ func (s *Service) loaded() error {
 	if why := s.reason(s.target.Model); why != "" {
 		err = errors.New(why)
 	}
-	return &service.Error{Op: kserve.OpMetadata, Class: record.Server, Text: notLoaded, Err: err}
+	return &service.Error{Op: kserve.OpMetadata, Class: record.Server, Err: &service.Fault{Sentence: service.NotLoaded, Err: err}}
 }
 
 // Open makes a transport without slots.

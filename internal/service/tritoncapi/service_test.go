@@ -93,9 +93,9 @@ func TestCannotStart(t *testing.T) {
 		if !errors.As(err, &se) {
 			t.Fatalf("got %v, want %s", err, want)
 		}
-		text := se.Text
-		if text == notLoaded && se.Err != nil {
-			text += ": " + se.Err.Error()
+		text := se.Error()
+		if f, ok := errors.AsType[*service.Fault](err); ok && f.Err != nil {
+			text += ": " + f.Err.Error()
 		}
 		if se.Op != op || se.Class != record.Server || !strings.HasPrefix(text, want) {
 			t.Errorf("got %s, want %s", text, want)
@@ -113,11 +113,11 @@ func TestCannotStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	f(plan.Target{ServerDirectory: none}, OpCreate, "unable to load backend library: "+none+"/lib/libtritonserver.so: file too short")
-	f(plan.Target{ModelRepository: refused}, OpCreate, "creating server: Internal - the repository is refused")
-	f(plan.Target{Model: "missing"}, "model metadata", notLoaded+`: there is no model "missing" in the repository`)
-	f(plan.Target{Model: "unready"}, "model metadata", notLoaded+": Internal: no such file")
-	f(plan.Target{Model: "echo", Version: "latest"}, "model metadata", notLoaded)
-	f(plan.Target{Model: "echo", Version: "7"}, "model metadata", notLoaded)
+	f(plan.Target{ModelRepository: refused}, OpCreate, string(service.ServerNotStarted)+": Internal - the repository is refused")
+	f(plan.Target{Model: "missing"}, "model metadata", string(service.NotLoaded)+`: there is no model "missing" in the repository`)
+	f(plan.Target{Model: "unready"}, "model metadata", string(service.NotLoaded)+": Internal: no such file")
+	f(plan.Target{Model: "echo", Version: "latest"}, "model metadata", string(service.NotLoaded))
+	f(plan.Target{Model: "echo", Version: "7"}, "model metadata", string(service.NotLoaded))
 }
 
 // Models can take minutes to load; the user need not wait for them to stop the run.

@@ -17,7 +17,7 @@ import (
 // anyVersion lets the server choose.
 const anyVersion = -1
 
-// version is the number that the C API wants. Without one perf_analyzer means version 1; where that one is not
+// version is the number that the C API wants. Without one it is version 1; where that one is not
 // loaded, the server chooses.
 func (s *Service) version(model, version string) int64 {
 	if n, err := strconv.ParseInt(version, 10, 64); err == nil {
@@ -115,7 +115,7 @@ func (s *Service) Stats(context.Context) ([]service.ModelStats, error) {
 		all = kserve.Known(s.model, all)
 	}
 	if len(all) == 0 {
-		return nil, &service.Error{Op: kserve.OpStats, Class: record.Protocol, Text: "missing statistics for requested model"}
+		return nil, &service.Error{Op: kserve.OpStats, Class: record.Protocol, Err: service.NoStatistics.With()}
 	}
 	return all, nil
 }

@@ -220,9 +220,9 @@ func (s *slot) answer(e *C.rl_event, outputs []C.rl_tensor, c *service.Call, at 
 	t, rec := s.lane.t, &c.Rec
 	switch {
 	case e.error != nil:
-		what, text := "inference response error", C.GoString(e.error)
+		what, text := service.ResponseFailed, C.GoString(e.error)
 		if e.marks&C.RL_UNSENT != 0 {
-			what = "running inference"
+			what = service.RequestRefused
 		}
 		s.err = &service.Error{Op: kserve.OpInfer, Class: record.Server, Text: text, Err: told(what, e.code, text)}
 		return

@@ -128,8 +128,8 @@ func TestFailures(t *testing.T) {
 	f("fail", service.Inputs{}, record.Server, "failed on purpose")
 	f("broken", service.Inputs{}, record.Server, "failed on purpose")
 	f("refuse", service.Inputs{}, record.Server, "the request is refused")
-	f("echo", service.Inputs{Expect: []tensor.Tensor{ints("OUT0", 2)}}, record.Mismatch, "Output doesn't match expected output")
-	f("echo", service.Inputs{Expect: []tensor.Tensor{ints("OUT7", 1)}}, record.Mismatch, "Output size doesn't match expected size")
+	f("echo", service.Inputs{Expect: []tensor.Tensor{ints("OUT0", 2)}}, record.Mismatch, string(service.OutputDiffers))
+	f("echo", service.Inputs{Expect: []tensor.Tensor{ints("OUT7", 1)}}, record.Mismatch, string(service.OutputSize))
 	f("fail", service.Inputs{Expect: []tensor.Tensor{ints("OUT0", 1)}}, record.Server, "failed on purpose")
 }
 
@@ -226,8 +226,8 @@ func TestCloseWaitsForSlowModels(t *testing.T) {
 // The words of perf_analyzer for what Triton refused and for what it could not do.
 func TestFailureWords(t *testing.T) {
 	for model, want := range map[string]LibraryError{
-		"refuse": {What: "running inference", Code: "Internal", Text: "the request is refused"},
-		"fail":   {What: "inference response error", Code: "Internal", Text: "failed on purpose"},
+		"refuse": {What: service.RequestRefused, Code: "Internal", Text: "the request is refused"},
+		"fail":   {What: service.ResponseFailed, Code: "Internal", Text: "failed on purpose"},
 	} {
 		s := newSink()
 		svc, tr := opened(t, model, 1, s)

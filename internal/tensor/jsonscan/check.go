@@ -1,6 +1,6 @@
 // Package jsonscan checks JSON text and walks it in place, without building a tree.
 //
-// The rules are those of the parser that perf_analyzer and Triton use: plain JSON, and the number literals NaN,
+// The rules are those of RapidJSON, the parser that Triton and its clients use: plain JSON, and the number literals NaN,
 // Inf and Infinity with an optional minus. Errors have the parser's error number and byte offset, because programs read them.
 // Parse checks the whole text once; a Value is a part of checked text, so reading it cannot fail and copies nothing.
 package jsonscan

@@ -11,6 +11,7 @@ import (
 	"github.com/redline-bench/redline/internal/engine"
 	"github.com/redline-bench/redline/internal/inspect"
 	"github.com/redline-bench/redline/internal/kind"
+	"github.com/redline-bench/redline/internal/pacompat/kinds"
 	"github.com/redline-bench/redline/internal/pacompat/rules"
 	"github.com/redline-bench/redline/internal/pacompat/text"
 	"github.com/redline-bench/redline/internal/plan"
@@ -125,7 +126,7 @@ func (s *Traffic) Check() error {
 func (s *Traffic) Load() error {
 	s.Console = &text.Console{Out: s.Stdout, Err: s.Stderr, Plan: s.Plan, Model: s.Model, Async: s.Async}
 	mode, unscheduled := s.Plan.Load.Mode, false
-	if mode == plan.FixedSchedule && kind.Of(s.Plan.Target.Kind).PerfAnalyzer.NoTimestamps && s.Plan.Program == plan.PerfAnalyzer {
+	if mode == plan.FixedSchedule && kinds.Of(s.Plan.Target.Kind).NoTimestamps && s.Plan.Program == plan.PerfAnalyzer {
 		mode, unscheduled = plan.RequestRate, true
 	}
 	data, err := workload.LoadFor(s.Plan.Input, s.Model, mode, s.Plan.Measure.WarmupCount)
@@ -176,7 +177,7 @@ func noDataManager(err error) error {
 // be read, when it sends the first request.
 func (s *Traffic) postponed(err error) bool {
 	_, unread := errors.AsType[*service.Error](err)
-	unread = unread && kind.Of(s.Plan.Target.Kind).PerfAnalyzer.ReadsFilesLate
+	unread = unread && kinds.Of(s.Plan.Target.Kind).ReadsFilesLate
 	if s.Plan.Program != plan.PerfAnalyzer || !errors.Is(err, workload.ErrNoSteps) && !unread {
 		return false
 	}
@@ -210,14 +211,14 @@ func (u unchecked) Prepare(in service.Inputs) (service.Request, error) {
 func (s *Traffic) loadSessions() error {
 	messenger, ok := s.Service.(service.Messenger)
 	if !ok {
-		return rules.PlainError("Session concurrency mode is only supported with OpenAI service kind.")
+		return fmt.Errorf("service kind %s has no conversations", s.Plan.Target.Kind) // the options were checked
 	}
 	var err error
 	s.Sessions, err = s.Data.Sessions(messenger, s.Plan.Load.Sessions, s.Plan.Segment, s.Plan.Output.Export != "")
-	if err != nil {
-		return rules.PlainError(err.Error())
+	if err != nil && s.Plan.Program == plan.PerfAnalyzer {
+		return rules.PlainError(text.ErrorText(err, s.Plan.Target.Protocol))
 	}
-	return nil
+	return err
 }
 
 // DataRead reports the size of JSON input data.
@@ -275,7 +276,7 @@ func (s *Traffic) Advise(err error) string {
 	case errors.As(err, &se):
 		return target.Advise(&s.Plan.Target, "-i", se) + target.ModelsThere(s.Sigs.Soft, s.Service, &s.Plan.Target, se)
 	case errors.As(err, &start):
-		return start.Err.Error() // the step's name is perf_analyzer's
+		return start.Err.Error()
 	default:
 		return err.Error()
 	}
@@ -286,8 +287,5 @@ func adviseData(e *workload.DataError) string {
 	if e.Path != "" {
 		where = e.Path + ": "
 	}
-	if e.Code != 0 {
-		return fmt.Sprintf("%snot valid JSON at byte %d: check the file with a JSON validator", where, e.Offset)
-	}
-	return "input data: " + where + e.Text
+	return "input data: " + where + e.Error()
 }

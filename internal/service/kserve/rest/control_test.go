@@ -166,7 +166,7 @@ func TestControlFailures(t *testing.T) {
 		"not json":        {addr, "not_json", "", describe, kserve.OpMetadata, record.Protocol, "JSON"},
 		"bad batch":       {addr, "bad_batch", "", describe, kserve.OpConfig, record.Protocol, "max_batch_size"},
 		"short stats":     {addr, "short", "", stats, kserve.OpStats, record.Protocol, "lack success.ns"},
-		"no stats":        {addr, "no_stats", "", stats, kserve.OpStats, record.Protocol, "missing statistics for requested model"},
+		"no stats":        {addr, "no_stats", "", stats, kserve.OpStats, record.Protocol, string(service.NoStatistics)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tg := target(tc.addr)

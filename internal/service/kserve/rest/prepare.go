@@ -175,7 +175,7 @@ func (s *Service) place(b []byte, t tensor.Tensor) (tail, raw []byte, err error)
 	}
 	switch {
 	case t.Type == tensor.FP16 || t.Type == tensor.BF16:
-		return nil, nil, fmt.Errorf("datatype '%s' is not supported with JSON. Please use the binary data format", t.Type)
+		return nil, nil, service.NoJSONForm.With(t.Type)
 	case t.Type == tensor.Bytes && !allUTF8(t.Data):
 		return nil, nil, fmt.Errorf("input %s holds bytes that are not UTF-8, which JSON cannot carry: use the binary data format", t.Name)
 	}

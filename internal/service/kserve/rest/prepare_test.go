@@ -97,7 +97,7 @@ func TestRequestJSON(t *testing.T) {
 	} {
 		if _, err := s.Prepare(service.Inputs{Tensors: []tensor.Tensor{bad}}); err == nil {
 			t.Errorf("%s: no error", bad.Name)
-		} else if bad.Name == "H" && err.Error() != "datatype 'FP16' is not supported with JSON. Please use the binary data format" {
+		} else if bad.Name == "H" && err.Error() != service.NoJSONForm.With("FP16").Error() {
 			t.Error(err)
 		}
 	}

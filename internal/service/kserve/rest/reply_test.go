@@ -81,7 +81,7 @@ func TestMalformedReplies(t *testing.T) {
 }
 
 func TestExpectations(t *testing.T) {
-	const size, differs = "Output size doesn't match expected size", "Output doesn't match expected output"
+	const size, differs = string(service.OutputSize), string(service.OutputDiffers)
 	inline := `{"outputs":[{"name":"O","datatype":"INT32","shape":[2,1],"data":[[1],[2]]}]}`
 	binary := `{"outputs":[{"name":"X","datatype":"UINT8","shape":[1],"parameters":{"binary_data_size":1}},` +
 		`{"name":"O","datatype":"INT32","shape":[2],"parameters":{"binary_data_size":8}}]}`

@@ -4,7 +4,7 @@
 // A request is rendered once, by Prepare, into the bytes that go over the wire. What differs from send to send
 // (the request id, sequence parameters) has reserved places, so sending is one copy of a small part and one
 // system call. Requests, down to the order of headers and JSON members, are those of Triton's C++ client, so
-// that a server sees the same traffic from Redline as from perf_analyzer.
+// that a server sees the same traffic from Redline as from other clients.
 //
 // Connections and the goroutines that read them are httppool's; here is what goes over them.
 package rest

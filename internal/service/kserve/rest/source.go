@@ -92,7 +92,7 @@ func (s *Service) Stats(ctx context.Context) ([]service.ModelStats, error) {
 		all = kserve.Known(s.model, all)
 	}
 	if len(all) == 0 {
-		return nil, &service.Error{Op: kserve.OpStats, Class: record.Protocol, Text: "missing statistics for requested model", Addr: s.at.Addr()}
+		return nil, &service.Error{Op: kserve.OpStats, Class: record.Protocol, Err: service.NoStatistics.With(), Addr: s.at.Addr()}
 	}
 	return all, nil
 }

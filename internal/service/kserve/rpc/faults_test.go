@@ -41,7 +41,7 @@ func TestAnswersThatAreNot(t *testing.T) {
 			in.Expect = []tensor.Tensor{{Name: "OUT", Data: in.Tensors[0].Data}}
 			c := once(t, plan.Target{URL: startFake(t, &fake{infer: fn}).addr}, in)
 			var e *service.Error
-			if !errors.As(c.Err, &e) || c.Rec.Class != class || e.Class != class || e.Code != code || e.Text != text {
+			if !errors.As(c.Err, &e) || c.Rec.Class != class || e.Class != class || e.Code != code || e.Error() != text {
 				t.Errorf("got %v: %+v", c.Rec.Class, e)
 			}
 			if c.Rec.End < c.Rec.Sent || c.Rec.Responses != 0 && class != record.OK {
@@ -65,9 +65,9 @@ func TestAnswersThatAreNot(t *testing.T) {
 	f("id", change(func(r *pb.ModelInferResponse) { r.Id += "0" }), record.Protocol, 0, "the answer's id is not the request's")
 	f("no data", change(func(r *pb.ModelInferResponse) { r.RawOutputContents = nil }), record.Protocol, 0, "the answer does not hold one piece of raw data for each output")
 	f("too much data", change(func(r *pb.ModelInferResponse) { r.RawOutputContents = append(r.RawOutputContents, nil) }), record.Protocol, 0, "the answer does not hold one piece of raw data for each output")
-	f("other data", change(func(r *pb.ModelInferResponse) { r.RawOutputContents[0][3]++ }), record.Mismatch, 0, "Output doesn't match expected output")
+	f("other data", change(func(r *pb.ModelInferResponse) { r.RawOutputContents[0][3]++ }), record.Mismatch, 0, string(service.OutputDiffers))
 	f("less data", change(func(r *pb.ModelInferResponse) { r.RawOutputContents[0] = r.RawOutputContents[0][4:] }), record.Protocol, 0, "output OUT has 60 bytes, which does not fit its datatype and shape, INT32 [1,16]")
-	f("another output", change(func(r *pb.ModelInferResponse) { r.Outputs[0].Name = "X" }), record.Mismatch, 0, "Output size doesn't match expected size")
+	f("another output", change(func(r *pb.ModelInferResponse) { r.Outputs[0].Name = "X" }), record.Mismatch, 0, string(service.OutputSize))
 }
 
 func TestTypedAnswer(t *testing.T) {

@@ -60,8 +60,7 @@ func (s *Service) Prepare(in service.Inputs) (service.Request, error) {
 		}
 	}
 	if size > math.MaxInt32 {
-		return nil, &service.Error{Op: kserve.OpInfer, Class: record.Protocol, Addr: s.target.URL, Text: fmt.Sprintf(
-			"Request has byte size %d which exceed gRPC's byte size limit %d.", size, math.MaxInt32)}
+		return nil, &service.Error{Op: kserve.OpInfer, Class: record.Protocol, Addr: s.target.URL, Err: service.RequestTooLarge.With(size, math.MaxInt32)}
 	}
 	b := make([]byte, 0, size)
 	b = appendString(b, reqModel, s.target.Model)

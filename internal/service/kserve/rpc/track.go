@@ -37,7 +37,7 @@ type feed struct {
 }
 
 // errStreamEnd is why a call fails whose stream the server closed. The text is that of Triton's client.
-var errStreamEnd = &service.Error{Op: kserve.OpInfer, Class: record.Transport, Code: grpcpool.Unavailable, Text: "Stream has been closed."}
+var errStreamEnd = &service.Error{Op: kserve.OpInfer, Class: record.Transport, Code: grpcpool.Unavailable, Err: service.StreamClosed.With()}
 
 // name gives a call an id where it has none.
 func (t *track) name(v *service.Vars) {

@@ -6,7 +6,7 @@
 // responses overwrite each other and are not read. Only where answers are compared with what is expected does each slot
 // have regions of its own, for which Wrap puts itself between the engine and the transport.
 //
-// Names at the server are perf_analyzer's, and so is the habit of dropping all registrations before and after.
+// All registrations are dropped before and after a run.
 package share
 
 import (
@@ -41,7 +41,7 @@ type Ref struct {
 }
 
 // ErrUnregister says that the server may still hold regions that do not exist any more.
-var ErrUnregister = errors.New("unable to unregister all shared memory regions")
+var ErrUnregister = errors.New("shared memory regions could not be unregistered")
 
 // Pool is the shared memory of one service. Use New.
 type Pool struct {
@@ -139,8 +139,8 @@ func (p *Pool) Stage(ctx context.Context) error {
 		return err
 	}
 	for _, o := range p.outputs {
-		if o.Size == 0 { // the text is perf_analyzer's, which tries to map it; no answer would fit
-			return errors.New("unable to process address space or shared-memory descriptor: 0")
+		if o.Size == 0 { // no answer would fit
+			return service.EmptyRegion.With(o.Tensor)
 		}
 	}
 	if err := p.addSlot(ctx, p.outputs); err != nil {
@@ -177,7 +177,7 @@ func (p *Pool) make(ctx context.Context, ref Ref, data []byte) (*shm.Region, err
 	return r, nil
 }
 
-// noMemory puts it into perf_analyzer's words that the GPU cannot be used, which are those for outputs in any case.
+// noMemory says that the GPU cannot be used.
 func (p *Pool) noMemory(size int, err error) error {
 	if p.kind != shm.CUDA {
 		return err
@@ -190,7 +190,7 @@ func (p *Pool) noMemory(size int, err error) error {
 	if e, ok := errors.AsType[*shm.CUDAError](err); ok {
 		text = e.Text
 	}
-	return fmt.Errorf("unable to allocate memory of %d bytes on gpu for output: %s", size, text)
+	return service.NoGPUMemory.With(size, text)
 }
 
 // unregister drops all registrations of both kinds. A server that knows nothing of the kind that is not used may say so.

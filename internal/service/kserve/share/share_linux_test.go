@@ -120,7 +120,7 @@ func TestNoRoomForOutputs(t *testing.T) {
 	if _, err := p.Outputs(model, []string{"DIFF"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.Stage(t.Context()); err == nil || !strings.HasPrefix(err.Error(), "unable to process address space") {
+	if err := p.Stage(t.Context()); err == nil || !strings.HasPrefix(err.Error(), "shared memory of 0 bytes cannot be made for output DIFF") {
 		t.Errorf("outputs of no bytes: %v", err)
 	}
 }
@@ -323,7 +323,7 @@ func TestNoGPU(t *testing.T) {
 	if err == nil {
 		t.Skip("**** THERE IS A GPU HERE ****")
 	}
-	if !strings.HasPrefix(err.Error(), "unable to allocate memory of 8 bytes on gpu for output: ") || strings.Contains(err.Error(), "create cuda") {
+	if !strings.HasPrefix(err.Error(), "cannot allocate 8 bytes of GPU memory: ") || strings.Contains(err.Error(), "create cuda") {
 		t.Errorf("got %v", err)
 	}
 }
