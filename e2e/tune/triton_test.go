@@ -31,15 +31,15 @@ var laws = []law{
 	{"law_batches", "avg<160ms", "max_batch=1,2,4..32", "max_batch", 8, 1, 32, 160},
 }
 
-// startTriton starts a real Triton in explicit mode with the models of known law.
-func startTriton(t *testing.T) *peers.Triton {
+// startTriton starts a real Triton in explicit mode with a model of known law.
+func startTriton(t *testing.T, model string) *peers.Triton {
 	t.Helper()
 	installed, err := peers.Install(t.Context())
 	if err != nil {
 		outcome.NotTested(t, "redline tune on a real Triton", err, "python3 with venv")
 	}
 	s, err := installed.StartTritonWith(t.Context(), t.TempDir(), []string{filepath.Join(binary.Root(), "e2e", "tune", "models")},
-		"--model-control-mode=explicit", "--load-model=law_instances", "--load-model=law_crowded", "--load-model=law_batches")
+		"--model-control-mode=explicit", "--load-model="+model)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,18 +47,24 @@ func startTriton(t *testing.T) *peers.Triton {
 	return s
 }
 
-// On a real Triton the true best is found in at least 9 of 10 seeds, and the server has its own configuration after each search.
+// On a real Triton the true best is found in at least 9 of 10 seeds, and the server has its own configuration after each search. The
+// models only wait, so that the three laws are searched at the same time, each on a server of its own.
 func TestTimedFindsTheBestOnTriton(t *testing.T) {
-	outcome.HeavyOnly(t, "redline tune with ten seeds on a real Triton, half an hour")
+	outcome.HeavyOnly(t, "redline tune with ten seeds on a real Triton, ten minutes")
 	for _, l := range laws {
 		t.Run(l.model, func(t *testing.T) {
-			s := startTriton(t)
+			t.Parallel()
+			s := startTriton(t, l.model)
 			disturbance.Try(t, func() error {
 				before, right := config(t, s.HTTP, l.model), 0
+				var loads []int
 				for seed := range 10 {
-					res, err := newClient(t).run("-m", l.model, "-u", s.HTTP, "--slo", l.rule, "--vary", l.vary, "--seed", strconv.Itoa(seed), "--confirm", "5s", "--resolution", "10")
+					res, err := newClient(t).run("-m", l.model, "-u", s.HTTP, "--slo", l.rule, "--vary", l.vary, "--seed", strconv.Itoa(seed), "--probe", "700ms", "--confirm", "5s", "--resolution", "10")
 					if err == nil && res.Tune.Best != nil && res.Tune.Best.Knobs[l.knob] == l.best {
 						right++
+					}
+					if res != nil {
+						loads = append(loads, res.Tune.Probes)
 					}
 					if now := config(t, s.HTTP, l.model); now != before {
 						t.Errorf("the server has\n%s\nand had\n%s", now, before)
@@ -67,7 +73,7 @@ func TestTimedFindsTheBestOnTriton(t *testing.T) {
 						return fmt.Errorf("the best was not found with %d of %d seeds", wrong, seed+1)
 					}
 				}
-				t.Logf("the best was found with %d of 10 seeds", right)
+				t.Logf("the best was found with %d of 10 seeds, with %v loads", right, loads)
 				return nil
 			})
 		})
@@ -77,7 +83,7 @@ func TestTimedFindsTheBestOnTriton(t *testing.T) {
 // The config.pbtxt of the best candidate is complete: a real Triton loads the model with it, and has the best candidate then.
 func TestBestConfigLoadsOnTriton(t *testing.T) {
 	outcome.HeavyOnly(t, "redline tune on a real Triton, a minute")
-	s := startTriton(t)
+	s := startTriton(t, "law_batches")
 	file := filepath.Join(t.TempDir(), "config.pbtxt")
 	res, err := newClient(t).run("-m", "law_batches", "-u", s.HTTP, "--slo", "avg<160ms", "--vary", "max_batch=4,8", "--vary", "instances=1,2", "--confirm", "5s", "--best-config", file)
 	if res == nil || res.Tune.Best == nil { // on a busy machine the best may not be confirmed
@@ -109,7 +115,8 @@ func TestTimedAgainstModelAnalyzer(t *testing.T) {
 	}
 	for _, l := range laws {
 		t.Run(l.model, func(t *testing.T) {
-			s := startTriton(t)
+			t.Parallel()
+			s := startTriton(t, l.model)
 			disturbance.Try(t, func() error { return beside(t, filepath.Join(dir, "bin"), s, l) })
 		})
 	}

@@ -5,6 +5,7 @@ package tune_test
 import (
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -28,7 +29,13 @@ import (
 
 var bin string
 
-func TestMain(m *testing.M) { binary.Test(m, &bin) }
+func TestMain(m *testing.M) {
+	// Searches wait most of the time: more of them run at once than there are cores.
+	if err := flag.Set("test.parallel", "6"); err != nil {
+		panic(err)
+	}
+	binary.Test(m, &bin)
+}
 
 // client is one machine that runs redline tune: its notes are of its own.
 type client struct {

@@ -124,21 +124,25 @@ func (c *Candidate) unknown() bool { return c.Failed == "" && c.held() == 0 && m
 
 // How the first load of a measurement relates to what is known, and how loads go on from there.
 const (
-	firstGrowth = 2    // nothing is known
-	nearBest    = 0.98 // the first load of a candidate, as a share of the estimated capacity of the best
-	findGrowth  = 1.2
+	screenGrowth = 1 + screenResolution
+	nearBest     = 0.98 // the first load of a candidate, as a share of the estimated capacity of the best
+	findGrowth   = 1.2
+	nearGrowth   = 1.1 // of a candidate whose highest throughput is known
 )
 
 func (s *Search) choose(p Point, stage Stage) {
-	s.step = Step{Point: p, Stage: stage, Limit: s.left(), Growth: firstGrowth}
+	s.step = Step{Point: p, Stage: stage, Limit: s.left(), Growth: screenGrowth}
 	s.more = true
 	best := s.highest()
 	own := s.byKey[key(p)]
 	switch {
 	case best == 0:
 	case own == nil || own.Score() == 0:
-		near := nearBest * s.Best().Score() // one load tells most about which of the two is better
-		s.step.Start, s.step.Beat, s.step.Growth = near, near, 1+screenResolution
+		near := nearBest * s.leader().Score() // one load tells most about which of the two is better
+		s.step.Start, s.step.Beat = near, near
+	case stage == Refine && s.few():
+		near := nearBest * s.leader().Score()
+		s.step.Start, s.step.Beat, s.step.Once = near, near, true
 	case stage == Refine:
 		s.step.Start, s.step.Growth = own.Score(), 1+refineResolution
 		if best > own.Low {
@@ -146,12 +150,32 @@ func (s *Search) choose(p Point, stage Stage) {
 		}
 	default:
 		s.step.Start, s.step.Growth = own.Score(), findGrowth
+		if own.overloaded() {
+			s.step.Growth = max(nearGrowth, 1+s.conf.Resolution)
+		}
 		if f := s.bestFound(); f != nil { // one load decides whether it is worse
-			s.step.Beat = f.Value * (1 - s.conf.Resolution/2)
+			s.step.Beat = s.beat(f)
 			s.step.Start = s.step.Beat
 		}
 	}
 }
+
+// beat is the lowest capacity that counts as higher than that of a candidate.
+func (s *Search) beat(c *Candidate) float64 { return c.Value * (1 + s.conf.Resolution/2) }
+
+// leader is the candidate with the highest estimate among those that held a load; nil where none did.
+func (s *Search) leader() *Candidate {
+	var leader *Candidate
+	for _, c := range s.measured {
+		if c.held() > 0 && (leader == nil || c.Score() > leader.Score()) {
+			leader = c
+		}
+	}
+	return leader
+}
+
+// few tells whether every contender can be a finalist.
+func (s *Search) few() bool { return len(s.contenders()) <= finalists }
 
 // highest is the highest capacity that holds.
 func (s *Search) highest() float64 {
@@ -289,9 +313,15 @@ func (s *Search) moved(from Point, k, dk, j, dj int) Point {
 // contenders are the candidates that may be the best, by what is known of them, the best first.
 func (s *Search) contenders() []*Candidate {
 	best := s.highest()
+	least, likely := best, best
+	if f := s.bestFound(); f != nil {
+		least = max(best, s.beat(f))
+	} else if l := s.leader(); l != nil {
+		likely = l.Score()
+	}
 	var out []*Candidate
 	for _, c := range s.measured {
-		if c.Score() > 0 && (c.High >= best || math.IsInf(c.High, 1) || c.Value == best) {
+		if c.Score() > 0 && (c.High > least && !c.farBelow(likely) || c.held() == best) {
 			out = append(out, c)
 		}
 	}
@@ -299,17 +329,33 @@ func (s *Search) contenders() []*Candidate {
 	return out
 }
 
-// nextRefine is the next of the better half of the contenders that was only screened. With few contenders the whole search
-// follows at once.
+const (
+	farBehind = 0.95 // a lower share of a capacity is clearly below it
+	justAbove = 1.25 // a load of at most this multiple of a capacity is just above it
+)
+
+// farBelow tells whether the candidate, when it was overloaded, answered clearly less than a capacity: then it cannot have that capacity. Some
+// servers answer less in a heavy overload than at a lower load, so the load must have been just above the capacity, or the
+// candidate must have answered more in the overload than at a load that held.
+func (c *Candidate) farBelow(capacity float64) bool {
+	return c.Reached > 0 && c.Reached < farBehind*capacity && c.Low < capacity && (c.High <= justAbove*capacity || c.Low > 0 && c.Low < c.Reached)
+}
+
+// nextRefine is the next of the better half of the contenders that was only screened. Of few contenders it is the one that may have the
+// highest capacity, if that is higher than the estimate of the leader: one load tells which of the two is better, before the
+// whole search of either.
 func (s *Search) nextRefine() (Point, Stage, bool) {
 	if s.found() > 0 {
 		return nil, 0, false
 	}
 	list := s.contenders()
-	if len(list) <= finalists {
-		return nil, 0, false
+	if len(list) > finalists {
+		list = list[:min(refined, (len(list)+1)/2)]
+	} else if leader := s.leader(); leader != nil {
+		list = slices.DeleteFunc(list, func(c *Candidate) bool { return c == leader || c.top() <= nearBest*leader.Score() })
+		slices.SortStableFunc(list, func(a, b *Candidate) int { return cmp.Compare(b.top(), a.top()) })
 	}
-	for _, c := range list[:min(refined, (len(list)+1)/2)] {
+	for _, c := range list {
 		if c.Stage == Screen {
 			return c.Point, Refine, true
 		}
@@ -328,7 +374,7 @@ func (s *Search) nextFind() (Point, Stage, bool) {
 	if best := s.bestFound(); tried >= finalists && best != nil {
 		// A candidate that held a higher load gets a search, too.
 		for _, c := range s.contenders() {
-			if c.Stage != Find && c.Low > best.Value*(1+s.conf.Resolution/2) {
+			if c.Stage != Find && c.Low > s.beat(best) {
 				return c.Point, Find, true
 			}
 		}

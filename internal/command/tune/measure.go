@@ -35,6 +35,7 @@ type candidate struct {
 	traffic  search.Traffic
 	counters []counter // of the models whose requests the server counts
 	batch    float64
+	warm     float64 // requests per second of the warm-up
 	began    time.Time
 	search   *find.Search
 	loads    map[float64]*sight
@@ -153,6 +154,7 @@ const warmRequests = 4
 func (c *candidate) warmUp(ctx context.Context) error {
 	long := max(c.opts.probe/2, 2*c.single)
 	return c.send(ctx, result.Level{Mode: plan.Concurrency, Concurrency: warmRequests}, measure.Look{At: long}, func(now measure.Sight) (measure.Look, bool) {
+		c.warm = float64(now.Requests) / now.Elapsed.Seconds()
 		return measure.Look{At: now.Elapsed + long}, now.Down == "" && now.Requests < warmRequests && now.Elapsed < c.opts.ready
 	})
 }
@@ -170,7 +172,7 @@ func (c *candidate) config() find.Config {
 	of := func(x float64) time.Duration { return time.Duration(x * float64(probe)) }
 	t := times[c.step.Stage]
 	conf := find.Config{
-		Tiers: c.tiers, Start: cmp.Or(c.step.Start/c.batch, 1/c.single.Seconds()), Growth: c.step.Growth, Resolution: c.opts.resolution,
+		Tiers: c.tiers, Start: cmp.Or(c.step.First(c.warm*c.batch)/c.batch, 1/c.single.Seconds()), Growth: c.step.Growth, Resolution: c.opts.resolution,
 		Lowest: lowestRequests / of(times[tune.Find].most).Seconds(), Highest: highestRate,
 		Settle: max(of(t.settle), 3*c.single), MinTime: of(t.least), MaxTime: of(t.most), Confirm: c.opts.confirm,
 		MaxFailed: c.traffic.MaxErrorRate(),
@@ -305,9 +307,7 @@ func (c *candidate) answer(e *entry) {
 	if !math.IsInf(high, 1) {
 		scaled := high * c.batch
 		e.High = &scaled
-		if low == 0 {
-			e.Reached = scaled * c.loads[high].kept()
-		}
+		e.Reached = scaled * c.loads[high].kept()
 	}
 	e.Figures = c.figures(at)
 	e.Figures.LimitedBy = limited
