@@ -329,16 +329,21 @@ func (s *Search) contenders() []*Candidate {
 	return out
 }
 
-const (
-	farBehind = 0.95 // a lower share of a capacity is clearly below it
-	justAbove = 1.25 // a load of at most this multiple of a capacity is just above it
-)
+// farBehind is the share of a capacity below which a throughput is clearly lower.
+const farBehind = 0.95
 
 // farBelow tells whether the candidate, when it was overloaded, answered clearly less than a capacity: then it cannot have that capacity. Some
-// servers answer less in a heavy overload than at a lower load, so the load must have been just above the capacity, or the
-// candidate must have answered more in the overload than at a load that held.
+// servers answer less in an overload than at a lower load. Unless the candidate answered more in the overload than at a load that
+// held, it must have answered the less, the more the load exceeded the capacity.
 func (c *Candidate) farBelow(capacity float64) bool {
-	return c.Reached > 0 && c.Reached < farBehind*capacity && c.Low < capacity && (c.High <= justAbove*capacity || c.Low > 0 && c.Low < c.Reached)
+	if c.Reached == 0 || c.Low >= capacity {
+		return false
+	}
+	limit := farBehind * capacity
+	if c.Low == 0 || c.Reached < c.Low {
+		limit *= min(1, capacity/c.High)
+	}
+	return c.Reached < limit
 }
 
 // nextRefine is the next of the better half of the contenders that was only screened. Of few contenders it is the one that may have the

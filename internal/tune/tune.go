@@ -165,7 +165,7 @@ func (c *Candidate) Score() float64 {
 		return c.High / 2
 	case math.IsInf(c.High, 1):
 		return c.Low
-	case c.Reached > farBehind*c.Low:
+	case c.Reached > 0: // a server that answers less than at a lower load is far above its capacity
 		return max(c.Low, min(c.High, queueShare*c.Reached))
 	}
 	return math.Sqrt(c.Low * c.High)

@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/redline-bench/redline/internal/command/search"
 	"github.com/redline-bench/redline/internal/find"
+	"github.com/redline-bench/redline/internal/gate"
 	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/result"
@@ -244,6 +246,22 @@ func (c *candidate) bracket() (low, high float64) {
 	return low, high
 }
 
+// unstable says that requests failed at a load, or the server went down. It is empty if the load was only too high for an objective.
+func (c *candidate) unstable(load float64) string {
+	probes, objectives := c.search.Answer().Probes, c.search.Objectives()
+	for i := range probes {
+		p := &probes[i]
+		j := &p.Judgments[0]
+		if p.Load != load || j.Verdict != find.Fails || p.End == find.Overload {
+			continue
+		}
+		if p.End == find.ServerDown || !slices.ContainsFunc(objectives, func(r gate.Rule) bool { return r.Text == j.Objective }) {
+			return fmt.Sprintf("at %s requests/s %s", number(load), j.Why)
+		}
+	}
+	return ""
+}
+
 // kept is the share of the requests that the server answered in time: below 1 in an overload. Of several models that of the worst counts.
 // It is 0 where it is not known.
 func (s *sight) kept() float64 {
@@ -299,6 +317,9 @@ func (c *candidate) answer(e *entry) {
 	case find.NoneHolds:
 		e.Failed = fmt.Sprintf("%s does not hold even at %s requests/s", capacity.Binding, number(high))
 	case find.Open:
+		if low == 0 {
+			e.Failed = c.unstable(high)
+		}
 	}
 	if e.Failed == "" && c.step.Stage == tune.Find && capacity.Outcome == find.Found && !capacity.Confirmed && low == 0 {
 		e.Failed = "no load was confirmed"
