@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/csv"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,6 +30,11 @@ var laws = []law{
 	{"law_instances", "avg<120ms", "instances=1..4", "instances", 4, 4, 1, 120},
 	{"law_crowded", "avg<120ms", "instances=1..4", "instances", 2, 4, 1, 120},
 	{"law_batches", "avg<160ms", "max_batch=1,2,4..32", "max_batch", 8, 1, 32, 160},
+}
+
+// options are those of a search for the best configuration. With a longer confirmation, a capacity is confirmed by fewer loads.
+func (l law) options(s *peers.Triton, more ...string) []string {
+	return append([]string{"-m", l.model, "-u", s.HTTP, "--slo", l.rule, "--vary", l.vary, "--probe", "700ms", "--confirm", "12s", "--resolution", "10"}, more...)
 }
 
 // startTriton starts a real Triton in explicit mode with a model of known law.
@@ -59,7 +65,7 @@ func TestTimedFindsTheBestOnTriton(t *testing.T) {
 				before, right := config(t, s.HTTP, l.model), 0
 				var loads []int
 				for seed := range 10 {
-					res, err := newClient(t).run("-m", l.model, "-u", s.HTTP, "--slo", l.rule, "--vary", l.vary, "--seed", strconv.Itoa(seed), "--probe", "700ms", "--confirm", "5s", "--resolution", "10")
+					res, err := newClient(t).run(l.options(s, "--seed", strconv.Itoa(seed))...)
 					if err == nil && res.Tune.Best != nil && res.Tune.Best.Knobs[l.knob] == l.best {
 						right++
 					}
@@ -78,6 +84,34 @@ func TestTimedFindsTheBestOnTriton(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A real Triton has its own configuration after every kind of end.
+func TestRestoresTriton(t *testing.T) {
+	outcome.HeavyOnly(t, "ends of redline tune on a real Triton, two minutes")
+	s := startTriton(t, "law_instances")
+	t.Run("interrupt", func(t *testing.T) { interrupt(t, s.HTTP) })
+	t.Run("two interrupts", func(t *testing.T) { interruptTwice(t, s.HTTP) })
+	t.Run("kill", func(t *testing.T) { killed(t, s.HTTP) })
+}
+
+// A candidate whose instances crash on a real Triton is a result with its reason, and the search goes on. The server has its own
+// configuration afterwards, and answers.
+func TestACandidateCrashesOnTriton(t *testing.T) {
+	outcome.HeavyOnly(t, "a candidate that crashes on a real Triton, a minute")
+	s := startTriton(t, "law_crash")
+	own := config(t, s.HTTP, "law_crash")
+	res, _ := newClient(t).run(with("-m", "law_crash", "-u", s.HTTP, "--slo", "avg<120ms", "--vary", "instances=1,2", "--ready-timeout", "10s")...)
+	if res == nil {
+		t.Fatal("no result")
+	}
+	if r := reasons(res); r[1] != "" || r[2] == "" {
+		t.Errorf("reasons %v", r)
+	}
+	if now := config(t, s.HTTP, "law_crash"); now != own {
+		t.Errorf("the server has\n%s\nand had\n%s", now, own)
+	}
+	ask(t, http.MethodPost, "http://"+s.HTTP+"/v2/models/law_crash/infer", `{"inputs":[{"name":"INPUT0","datatype":"FP32","shape":[1,4],"data":[1,2,3,4]}]}`)
 }
 
 // The config.pbtxt of the best candidate is complete: a real Triton loads the model with it, and has the best candidate then.
@@ -126,7 +160,7 @@ func TestTimedAgainstModelAnalyzer(t *testing.T) {
 // the concurrency.
 func beside(t *testing.T, programs string, s *peers.Triton, l law) error {
 	file := filepath.Join(t.TempDir(), "candidates.csv")
-	res, err := newClient(t).run("-m", l.model, "-u", s.HTTP, "--slo", l.rule, "--vary", l.vary, "--confirm", "5s", "--resolution", "10", "--csv", file)
+	res, err := newClient(t).run(l.options(s, "--csv", file)...)
 	if err != nil {
 		return err
 	}

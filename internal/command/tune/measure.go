@@ -76,7 +76,11 @@ func (s *session) measure(ctx context.Context, step tune.Step) (entry, error) {
 func (s *session) alive(ctx context.Context) error {
 	if s.control != nil {
 		clear(s.control.loaded) // a server that was started again has its own configuration
-		return awaitServer(ctx, s.control.svc, s.opts.ready)
+		if err := awaitServer(ctx, s.control.svc, s.opts.ready); err != nil {
+			return err
+		}
+		s.control.unloadAll(ctx)
+		return nil
 	}
 	pl := s.base.Plan()
 	if pl == nil || s.opts.apply != "" {
@@ -154,11 +158,18 @@ const warmRequests = 4
 
 // warmUp sends requests that are not measured: a model that was just loaded answers its first requests slowly.
 func (c *candidate) warmUp(ctx context.Context) error {
-	long := max(c.opts.probe/2, 2*c.single)
-	return c.send(ctx, result.Level{Mode: plan.Concurrency, Concurrency: warmRequests}, measure.Look{At: long}, func(now measure.Sight) (measure.Look, bool) {
-		c.warm = float64(now.Requests) / now.Elapsed.Seconds()
-		return measure.Look{At: now.Elapsed + long}, now.Down == "" && now.Requests < warmRequests && now.Elapsed < c.opts.ready
+	long, limit, down := max(c.opts.probe/2, 2*c.single), c.opts.ready, ""
+	if c.step.Limit > 0 {
+		limit = min(limit, c.step.Limit)
+	}
+	err := c.send(ctx, result.Level{Mode: plan.Concurrency, Concurrency: warmRequests}, measure.Look{At: long}, func(now measure.Sight) (measure.Look, bool) {
+		c.warm, down = float64(now.Requests)/now.Elapsed.Seconds(), now.Down
+		return measure.Look{At: now.Elapsed + long}, down == "" && now.Requests < warmRequests && now.Elapsed < limit
 	})
+	if err == nil && c.warm == 0 && ctx.Err() == nil {
+		err = errors.New(cmp.Or(down, fmt.Sprintf("no request of the warm-up succeeded within %v", limit.Round(time.Second))))
+	}
+	return err
 }
 
 // times are the measured times of probes of a stage, as multiples of --probe.
