@@ -24,17 +24,21 @@ type law struct {
 	best                    float64
 	instances, batches      int // the largest ones
 	limit                   int // of the latency in milliseconds
+	arrivals                string
 }
 
+// Arrivals with constant gaps make the laws of instances sharp, so that short probes decide. Arrivals in bursts fill the large batches, which
+// are slower.
 var laws = []law{
-	{"law_instances", "avg<120ms", "instances=1..4", "instances", 4, 4, 1, 120},
-	{"law_crowded", "avg<120ms", "instances=1..4", "instances", 2, 4, 1, 120},
-	{"law_batches", "avg<160ms", "max_batch=1,2,4..32", "max_batch", 8, 1, 32, 160},
+	{"law_instances", "avg<120ms", "instances=1..4", "instances", 4, 4, 1, 120, "constant"},
+	{"law_crowded", "avg<120ms", "instances=1..4", "instances", 2, 4, 1, 120, "constant"},
+	{"law_batches", "avg<160ms", "max_batch=1,2,4..32", "max_batch", 8, 1, 32, 160, "poisson"},
 }
 
-// options are those of a search for the best configuration. With a longer confirmation, a capacity is confirmed by fewer loads.
+// options are those of a search for the best configuration.
 func (l law) options(s *peers.Triton, more ...string) []string {
-	return append([]string{"-m", l.model, "-u", s.HTTP, "--slo", l.rule, "--vary", l.vary, "--probe", "700ms", "--confirm", "12s", "--resolution", "10"}, more...)
+	return append([]string{"-m", l.model, "-u", s.HTTP, "--slo", l.rule, "--vary", l.vary, "--request-distribution", l.arrivals,
+		"--probe", "700ms", "--confirm", "5s", "--resolution", "10"}, more...)
 }
 
 // startTriton starts a real Triton in explicit mode with a model of known law.
@@ -54,9 +58,10 @@ func startTriton(t *testing.T, model string) *peers.Triton {
 }
 
 // On a real Triton the true best is found in at least 9 of 10 seeds, and the server has its own configuration after each search. The
-// models only wait, so that the three laws are searched at the same time, each on a server of its own.
+// models only wait, so that the three laws are searched at the same time, each on a server of its own, beside the comparison with Model Analyzer.
 func TestTimedFindsTheBestOnTriton(t *testing.T) {
-	outcome.HeavyOnly(t, "redline tune with ten seeds on a real Triton, ten minutes")
+	outcome.HeavyOnly(t, "redline tune with ten seeds on a real Triton, twelve minutes")
+	t.Parallel()
 	for _, l := range laws {
 		t.Run(l.model, func(t *testing.T) {
 			t.Parallel()
@@ -142,7 +147,8 @@ func TestBestConfigLoadsOnTriton(t *testing.T) {
 // Model Analyzer beside it: its brute search needs at least twice as many measurements, and the answer of its quick search is not
 // better. The columns of the tables have the same names.
 func TestTimedAgainstModelAnalyzer(t *testing.T) {
-	outcome.HeavyOnly(t, "Model Analyzer's brute and quick search beside redline tune, about twenty minutes")
+	outcome.HeavyOnly(t, "Model Analyzer's brute and quick search beside redline tune, about ten minutes")
+	t.Parallel()
 	dir, err := peers.InstallList(t.Context(), peers.ModelAnalyzer)
 	if err != nil {
 		outcome.NotTested(t, "redline tune beside Model Analyzer", err, "python3 with venv")

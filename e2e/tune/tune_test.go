@@ -32,7 +32,7 @@ var bin string
 
 func TestMain(m *testing.M) {
 	// Searches wait most of the time: more of them run at once than there are cores.
-	if err := flag.Set("test.parallel", "6"); err != nil {
+	if err := flag.Set("test.parallel", "8"); err != nil {
 		panic(err)
 	}
 	binary.Test(m, &bin)
