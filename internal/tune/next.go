@@ -138,18 +138,18 @@ func (s *Search) choose(p Point, stage Stage) {
 	switch {
 	case best == 0:
 	case own == nil || own.Score() == 0:
-		near := nearBest * s.leader().Score() // one load tells most about which of the two is better
+		near := nearBest * s.leader().likely() // one load tells most about which of the two is better
 		s.step.Start, s.step.Beat = near, near
 	case stage == Refine && s.few():
-		near := nearBest * s.leader().Score()
+		near := nearBest * s.leader().likely()
 		s.step.Start, s.step.Beat, s.step.Once = near, near, true
 	case stage == Refine:
-		s.step.Start, s.step.Growth = own.Score(), 1+refineResolution
+		s.step.Start, s.step.Growth = own.likely(), 1+refineResolution
 		if best > own.Low {
 			s.step.Beat = best
 		}
 	default:
-		s.step.Start, s.step.Growth = own.Score(), findGrowth
+		s.step.Start, s.step.Growth = own.likely(), findGrowth
 		if own.overloaded() {
 			s.step.Growth = max(nearGrowth, 1+s.conf.Resolution)
 		}
@@ -167,7 +167,7 @@ func (s *Search) beat(c *Candidate) float64 { return c.Value * (1 + s.conf.Resol
 func (s *Search) leader() *Candidate {
 	var leader *Candidate
 	for _, c := range s.measured {
-		if c.held() > 0 && (leader == nil || c.Score() > leader.Score()) {
+		if c.held() > 0 && (leader == nil || c.likely() > leader.likely()) {
 			leader = c
 		}
 	}
@@ -317,7 +317,7 @@ func (s *Search) contenders() []*Candidate {
 	if f := s.bestFound(); f != nil {
 		least = max(best, s.beat(f))
 	} else if l := s.leader(); l != nil {
-		likely = l.Score()
+		likely = l.likely()
 	}
 	var out []*Candidate
 	for _, c := range s.measured {
@@ -325,7 +325,7 @@ func (s *Search) contenders() []*Candidate {
 			out = append(out, c)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b *Candidate) int { return cmp.Compare(b.Score(), a.Score()) })
+	slices.SortStableFunc(out, func(a, b *Candidate) int { return cmp.Compare(b.likely(), a.likely()) })
 	return out
 }
 
@@ -357,7 +357,7 @@ func (s *Search) nextRefine() (Point, Stage, bool) {
 	if len(list) > finalists {
 		list = list[:min(refined, (len(list)+1)/2)]
 	} else if leader := s.leader(); leader != nil {
-		list = slices.DeleteFunc(list, func(c *Candidate) bool { return c == leader || c.top() <= nearBest*leader.Score() })
+		list = slices.DeleteFunc(list, func(c *Candidate) bool { return c == leader || c.top() <= nearBest*leader.likely() })
 		slices.SortStableFunc(list, func(a, b *Candidate) int { return cmp.Compare(b.top(), a.top()) })
 	}
 	for _, c := range list {

@@ -165,10 +165,17 @@ func (c *Candidate) Score() float64 {
 		return c.High / 2
 	case math.IsInf(c.High, 1):
 		return c.Low
-	case c.Reached > 0: // a server that answers less than at a lower load is far above its capacity
-		return max(c.Low, min(c.High, queueShare*c.Reached))
 	}
 	return math.Sqrt(c.Low * c.High)
+}
+
+// likely is the estimate of the capacity that chooses loads. Unlike Score it takes a server for a queue, which holds most of what it answers
+// in an overload. A server that answers less than at a lower load is far above its capacity then.
+func (c *Candidate) likely() float64 {
+	if c.Low == 0 || c.Value > 0 || c.Failed != "" || c.Reached == 0 || math.IsInf(c.High, 1) {
+		return c.Score()
+	}
+	return max(c.Low, min(c.High, queueShare*c.Reached))
 }
 
 // queueShare is the usual capacity of a server with a queue, as a share of what it answers in an overload.
