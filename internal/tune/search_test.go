@@ -309,8 +309,8 @@ func TestEffects(t *testing.T) {
 }
 
 func TestFront(t *testing.T) {
-	got := Front([]Figure{{100, 10}, {200, 20}, {150, 30}, {0, 1}, {200, 20}})
-	if want := []bool{true, true, false, false, true}; !slices.Equal(got, want) {
+	got := Front([]Figure{{100, 10}, {200, 20}, {150, 30}, {0, 1}, {200, 20}, {180, 0}})
+	if want := []bool{true, true, false, false, true, false}; !slices.Equal(got, want) {
 		t.Errorf("front %v, want %v", got, want)
 	}
 }
