@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/csv"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -23,23 +24,32 @@ type law struct {
 	best                    float64
 	instances, batches      int // the largest ones
 	limit                   int // of the latency in milliseconds
+	arrivals                string
 }
 
+// Arrivals with constant gaps make the laws of instances sharp, so that short probes decide. Arrivals in bursts fill the large batches, which
+// are slower.
 var laws = []law{
-	{"law_instances", "avg<120ms", "instances=1..4", "instances", 4, 4, 1, 120},
-	{"law_crowded", "avg<120ms", "instances=1..4", "instances", 2, 4, 1, 120},
-	{"law_batches", "avg<160ms", "max_batch=1,2,4..32", "max_batch", 8, 1, 32, 160},
+	{"law_instances", "avg<120ms", "instances=1..4", "instances", 4, 4, 1, 120, "constant"},
+	{"law_crowded", "avg<120ms", "instances=1..4", "instances", 2, 4, 1, 120, "constant"},
+	{"law_batches", "avg<160ms", "max_batch=1,2,4..32", "max_batch", 8, 1, 32, 160, "poisson"},
 }
 
-// startTriton starts a real Triton in explicit mode with the models of known law.
-func startTriton(t *testing.T) *peers.Triton {
+// options are those of a search for the best configuration.
+func (l law) options(s *peers.Triton, more ...string) []string {
+	return append([]string{"-m", l.model, "-u", s.HTTP, "--slo", l.rule, "--vary", l.vary, "--request-distribution", l.arrivals,
+		"--probe", "700ms", "--confirm", "5s", "--resolution", "10"}, more...)
+}
+
+// startTriton starts a real Triton in explicit mode with a model of known law.
+func startTriton(t *testing.T, model string) *peers.Triton {
 	t.Helper()
 	installed, err := peers.Install(t.Context())
 	if err != nil {
 		outcome.NotTested(t, "redline tune on a real Triton", err, "python3 with venv")
 	}
 	s, err := installed.StartTritonWith(t.Context(), t.TempDir(), []string{filepath.Join(binary.Root(), "e2e", "tune", "models")},
-		"--model-control-mode=explicit", "--load-model=law_instances", "--load-model=law_crowded", "--load-model=law_batches")
+		"--model-control-mode=explicit", "--load-model="+model)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,18 +57,25 @@ func startTriton(t *testing.T) *peers.Triton {
 	return s
 }
 
-// On a real Triton the true best is found in at least 9 of 10 seeds, and the server has its own configuration after each search.
+// On a real Triton the true best is found in at least 9 of 10 seeds, and the server has its own configuration after each search. The
+// models only wait, so that the three laws are searched at the same time, each on a server of its own, beside the comparison with Model Analyzer.
 func TestTimedFindsTheBestOnTriton(t *testing.T) {
-	outcome.HeavyOnly(t, "redline tune with ten seeds on a real Triton, half an hour")
+	outcome.HeavyOnly(t, "redline tune with ten seeds on a real Triton, twelve minutes")
+	t.Parallel()
 	for _, l := range laws {
 		t.Run(l.model, func(t *testing.T) {
-			s := startTriton(t)
+			t.Parallel()
+			s := startTriton(t, l.model)
 			disturbance.Try(t, func() error {
 				before, right := config(t, s.HTTP, l.model), 0
+				var loads []int
 				for seed := range 10 {
-					res, err := newClient(t).run("-m", l.model, "-u", s.HTTP, "--slo", l.rule, "--vary", l.vary, "--seed", strconv.Itoa(seed), "--confirm", "5s", "--resolution", "10")
+					res, err := newClient(t).run(l.options(s, "--seed", strconv.Itoa(seed))...)
 					if err == nil && res.Tune.Best != nil && res.Tune.Best.Knobs[l.knob] == l.best {
 						right++
+					}
+					if res != nil {
+						loads = append(loads, res.Tune.Probes)
 					}
 					if now := config(t, s.HTTP, l.model); now != before {
 						t.Errorf("the server has\n%s\nand had\n%s", now, before)
@@ -67,17 +84,45 @@ func TestTimedFindsTheBestOnTriton(t *testing.T) {
 						return fmt.Errorf("the best was not found with %d of %d seeds", wrong, seed+1)
 					}
 				}
-				t.Logf("the best was found with %d of 10 seeds", right)
+				t.Logf("the best was found with %d of 10 seeds, with %v loads", right, loads)
 				return nil
 			})
 		})
 	}
 }
 
+// A real Triton has its own configuration after every kind of end.
+func TestRestoresTriton(t *testing.T) {
+	outcome.HeavyOnly(t, "ends of redline tune on a real Triton, two minutes")
+	s := startTriton(t, "law_instances")
+	t.Run("interrupt", func(t *testing.T) { interrupt(t, s.HTTP) })
+	t.Run("two interrupts", func(t *testing.T) { interruptTwice(t, s.HTTP) })
+	t.Run("kill", func(t *testing.T) { killed(t, s.HTTP) })
+}
+
+// A candidate whose instances crash on a real Triton is a result with its reason, and the search goes on. The server has its own
+// configuration afterwards, and answers.
+func TestACandidateCrashesOnTriton(t *testing.T) {
+	outcome.HeavyOnly(t, "a candidate that crashes on a real Triton, a minute")
+	s := startTriton(t, "law_crash")
+	own := config(t, s.HTTP, "law_crash")
+	res, _ := newClient(t).run(with("-m", "law_crash", "-u", s.HTTP, "--slo", "avg<120ms", "--vary", "instances=1,2", "--ready-timeout", "10s")...)
+	if res == nil {
+		t.Fatal("no result")
+	}
+	if r := reasons(res); r[1] != "" || r[2] == "" {
+		t.Errorf("reasons %v", r)
+	}
+	if now := config(t, s.HTTP, "law_crash"); now != own {
+		t.Errorf("the server has\n%s\nand had\n%s", now, own)
+	}
+	ask(t, http.MethodPost, "http://"+s.HTTP+"/v2/models/law_crash/infer", `{"inputs":[{"name":"INPUT0","datatype":"FP32","shape":[1,4],"data":[1,2,3,4]}]}`)
+}
+
 // The config.pbtxt of the best candidate is complete: a real Triton loads the model with it, and has the best candidate then.
 func TestBestConfigLoadsOnTriton(t *testing.T) {
 	outcome.HeavyOnly(t, "redline tune on a real Triton, a minute")
-	s := startTriton(t)
+	s := startTriton(t, "law_batches")
 	file := filepath.Join(t.TempDir(), "config.pbtxt")
 	res, err := newClient(t).run("-m", "law_batches", "-u", s.HTTP, "--slo", "avg<160ms", "--vary", "max_batch=4,8", "--vary", "instances=1,2", "--confirm", "5s", "--best-config", file)
 	if res == nil || res.Tune.Best == nil { // on a busy machine the best may not be confirmed
@@ -102,14 +147,16 @@ func TestBestConfigLoadsOnTriton(t *testing.T) {
 // Model Analyzer beside it: its brute search needs at least twice as many measurements, and the answer of its quick search is not
 // better. The columns of the tables have the same names.
 func TestTimedAgainstModelAnalyzer(t *testing.T) {
-	outcome.HeavyOnly(t, "Model Analyzer's brute and quick search beside redline tune, about twenty minutes")
+	outcome.HeavyOnly(t, "Model Analyzer's brute and quick search beside redline tune, about ten minutes")
+	t.Parallel()
 	dir, err := peers.InstallList(t.Context(), peers.ModelAnalyzer)
 	if err != nil {
 		outcome.NotTested(t, "redline tune beside Model Analyzer", err, "python3 with venv")
 	}
 	for _, l := range laws {
 		t.Run(l.model, func(t *testing.T) {
-			s := startTriton(t)
+			t.Parallel()
+			s := startTriton(t, l.model)
 			disturbance.Try(t, func() error { return beside(t, filepath.Join(dir, "bin"), s, l) })
 		})
 	}
@@ -119,7 +166,7 @@ func TestTimedAgainstModelAnalyzer(t *testing.T) {
 // the concurrency.
 func beside(t *testing.T, programs string, s *peers.Triton, l law) error {
 	file := filepath.Join(t.TempDir(), "candidates.csv")
-	res, err := newClient(t).run("-m", l.model, "-u", s.HTTP, "--slo", l.rule, "--vary", l.vary, "--confirm", "5s", "--resolution", "10", "--csv", file)
+	res, err := newClient(t).run(l.options(s, "--csv", file)...)
 	if err != nil {
 		return err
 	}

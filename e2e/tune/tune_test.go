@@ -5,6 +5,8 @@ package tune_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -28,7 +30,13 @@ import (
 
 var bin string
 
-func TestMain(m *testing.M) { binary.Test(m, &bin) }
+func TestMain(m *testing.M) {
+	// Searches wait most of the time: more of them run at once than there are cores.
+	if err := flag.Set("test.parallel", "8"); err != nil {
+		panic(err)
+	}
+	binary.Test(m, &bin)
+}
 
 // client is one machine that runs redline tune: its notes are of its own.
 type client struct {
@@ -194,33 +202,35 @@ func TestTimedModelsTogether(t *testing.T) {
 
 // change starts a search and returns when the server has another number of instances than 1. No load holds the objective, so that the
 // search soon comes to the second candidate.
-func (c *client) change(s *binary.Server, model string, args ...string) (*exec.Cmd, *binary.Buffer) {
+func (c *client) change(address string, args ...string) (*exec.Cmd, *binary.Buffer) {
 	c.t.Helper()
-	cmd := c.command(context.Background(), append([]string{"-m", model, "-u", s.HTTP, "--slo", "avg<1us", "--probe", "100ms", "--vary", "instances=2..9"}, args...)...)
+	cmd := c.command(context.Background(), append([]string{"-m", "law_instances", "-u", address, "--slo", "avg<1us", "--probe", "100ms", "--vary", "instances=2..9"}, args...)...)
 	out := &binary.Buffer{}
 	cmd.Stdout, cmd.Stderr = out, out
 	if err := cmd.Start(); err != nil {
 		c.t.Fatal(err)
 	}
 	c.t.Cleanup(func() { _ = cmd.Process.Kill() })
-	eventually(c.t, "candidate at the server", func() bool { return !strings.Contains(config(c.t, s.HTTP, model), `"count":1`) })
+	eventually(c.t, "candidate at the server", func() bool { return !strings.Contains(config(c.t, address, "law_instances"), `"count":1`) })
 	return cmd, out
 }
 
-// After Ctrl-C the server has its own configuration again, and what was measured is reported.
 func TestRestoresAfterAnInterrupt(t *testing.T) {
 	t.Parallel()
-	s, c := start(t, "--load-model", "law_instances"), newClient(t)
-	own := config(t, s.HTTP, "law_instances")
-	cmd, out := c.change(s, "law_instances")
-	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
-		t.Fatal(err)
-	}
+	interrupt(t, start(t, "--load-model", "law_instances").HTTP)
+}
+
+// interrupt checks that after Ctrl-C the server has its own configuration again, and that what was measured is reported.
+func interrupt(t *testing.T, address string) {
+	t.Helper()
+	c, own := newClient(t), config(t, address, "law_instances")
+	cmd, out := c.change(address)
+	signal(t, cmd)
 	_ = cmd.Wait()
 	if code := cmd.ProcessState.ExitCode(); code != 130 {
 		t.Errorf("exit code %d", code)
 	}
-	if now := config(t, s.HTTP, "law_instances"); now != own {
+	if now := config(t, address, "law_instances"); now != own {
 		t.Errorf("the server has %s", now)
 	}
 	if n := c.notes(); len(n) > 0 {
@@ -231,19 +241,72 @@ func TestRestoresAfterAnInterrupt(t *testing.T) {
 	}
 }
 
-// A search that is killed leaves a note, and the next one restores the server before it starts: also a model that had been loaded
-// with another configuration than that of the repository.
+func TestRestoresAfterTwoInterrupts(t *testing.T) {
+	t.Parallel()
+	interruptTwice(t, start(t, "--load-model", "law_instances").HTTP)
+}
+
+// interruptTwice checks that a second Ctrl-C does not lose the configuration. The process ends some seconds later: if the server needs longer
+// to load the model, the note stays, and the next search restores the server.
+func interruptTwice(t *testing.T, address string) {
+	t.Helper()
+	c, own := newClient(t), config(t, address, "law_instances")
+	cmd, out := c.change(address)
+	signal(t, cmd)
+	eventually(t, "notice of the first interrupt", func() bool { return strings.Contains(out.String(), "press Ctrl-C again") })
+	signal(t, cmd)
+	_ = cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); code != 130 {
+		t.Errorf("exit code %d\n%s", code, out)
+	}
+	if len(c.notes()) > 0 {
+		t.Logf("the server was not restored in time:\n%s", out)
+		c.restored(address, own)
+	} else if now := config(t, address, "law_instances"); now != own {
+		t.Errorf("the server has %s", now)
+	}
+}
+
+func signal(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
+	if err := cmd.Process.Signal(syscall.SIGINT); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		t.Fatal(err)
+	}
+}
+
 func TestTheNextSearchRestoresAfterAKill(t *testing.T) {
 	t.Parallel()
-	s, c := start(t, "--load-model", "law_instances"), newClient(t)
-	load(t, s.HTTP, "law_instances", `{"max_batch_size":2}`)
-	own := config(t, s.HTTP, "law_instances")
-	cmd, _ := c.change(s, "law_instances")
+	killed(t, start(t, "--load-model", "law_instances").HTTP)
+}
+
+// killed checks that a search that is killed leaves a note, and that the next one restores the server before it starts: also a model that
+// had been loaded with another configuration than that of the repository.
+func killed(t *testing.T, address string) {
+	t.Helper()
+	c := newClient(t)
+	load(t, address, "law_instances", changed(t, address))
+	own := config(t, address, "law_instances")
+	cmd, _ := c.change(address)
 	kill(t, cmd)
-	if len(c.notes()) != 1 || config(t, s.HTTP, "law_instances") == own {
-		t.Fatalf("notes %v, configuration %s", c.notes(), config(t, s.HTTP, "law_instances"))
+	if len(c.notes()) != 1 || config(t, address, "law_instances") == own {
+		t.Fatalf("notes %v, configuration %s", c.notes(), config(t, address, "law_instances"))
 	}
-	c.restored(s, own)
+	c.restored(address, own)
+}
+
+// changed is the configuration of a model with a larger batch than that of the repository.
+func changed(t *testing.T, address string) string {
+	t.Helper()
+	var v map[string]any
+	if err := json.Unmarshal([]byte(config(t, address, "law_instances")), &v); err != nil {
+		t.Fatal(err)
+	}
+	v["max_batch_size"] = 2
+	text, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 func kill(t *testing.T, cmd *exec.Cmd) {
@@ -255,13 +318,13 @@ func kill(t *testing.T, cmd *exec.Cmd) {
 }
 
 // restored runs a search that ends before its first candidate, and checks that the server has a configuration after it.
-func (c *client) restored(s *binary.Server, want string) string {
+func (c *client) restored(address, want string) string {
 	c.t.Helper()
-	out, err := c.command(c.t.Context(), "-m", "law_instances", "-u", s.HTTP, "--slo", "avg<1us", "--vary", "other.instances=2").CombinedOutput()
+	out, err := c.command(c.t.Context(), "-m", "law_instances", "-u", address, "--slo", "avg<1us", "--vary", "other.instances=2").CombinedOutput()
 	if err == nil || !strings.Contains(string(out), `"other" is not the model`) {
 		c.t.Errorf("%v\n%s", err, out)
 	}
-	if now := config(c.t, s.HTTP, "law_instances"); now != want {
+	if now := config(c.t, address, "law_instances"); now != want {
 		c.t.Errorf("the server has\n%s\nnot\n%s", now, want)
 	}
 	if n := c.notes(); len(n) > 0 {
@@ -274,7 +337,7 @@ func (c *client) restored(s *binary.Server, want string) string {
 func TestANoteOfAnotherServer(t *testing.T) {
 	t.Parallel()
 	s, c := start(t, "--load-model", "law_instances"), newClient(t)
-	cmd, _ := c.change(s, "law_instances")
+	cmd, _ := c.change(s.HTTP)
 	kill(t, cmd)
 	notes := c.notes()
 	if len(notes) != 1 {
@@ -289,7 +352,7 @@ func TestANoteOfAnotherServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	load(t, s.HTTP, "law_instances", "")
-	out := c.restored(s, config(t, s.HTTP, "law_instances"))
+	out := c.restored(s.HTTP, config(t, s.HTTP, "law_instances"))
 	if !strings.Contains(out, "is not the one from before the search") {
 		t.Errorf("the output:\n%s", out)
 	}
@@ -300,7 +363,7 @@ func TestTwoSearchesOnOneServer(t *testing.T) {
 	t.Parallel()
 	s, c := start(t, "--load-model", "law_instances"), newClient(t)
 	own := config(t, s.HTTP, "law_instances")
-	cmd, _ := c.change(s, "law_instances")
+	cmd, _ := c.change(s.HTTP)
 	out, _ := c.command(t.Context(), "-m", "law_instances", "-u", s.HTTP, "--slo", "avg<1us").CombinedOutput()
 	if want := fmt.Sprintf("redline tune: process %d of this machine already tunes the server", cmd.Process.Pid); !strings.HasPrefix(string(out), want) {
 		t.Errorf("the output:\n%s", out)
@@ -353,43 +416,75 @@ func load(t *testing.T, address, model, config string) {
 	ask(t, http.MethodPost, "http://"+address+"/v2/repository/models/"+model+"/load", string(body))
 }
 
-// A candidate that does not load is a result with its reason, and the search goes on. The server is restored.
-func TestACandidateThatDoesNotLoad(t *testing.T) {
-	t.Parallel()
+// small starts a server with one model, named small, of a backend and with parameters.
+func small(t *testing.T, backend, parameters string) *binary.Server {
+	t.Helper()
 	dir := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(dir, "small", "1"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	text := `backend: "delay" max_batch_size: 4
+	text := fmt.Sprintf(`backend: %q max_batch_size: 4
 input [ { name: "INPUT0" data_type: TYPE_FP32 dims: [ 4 ] } ]
 output [ { name: "OUTPUT0" data_type: TYPE_FP32 dims: [ 4 ] } ]
-parameters [ { key: "execute_delay_ms" value: { string_value: "50" } }, { key: "most_instances" value: { string_value: "2" } } ]`
+parameters [ %s ]`, backend, parameters)
 	if err := os.WriteFile(filepath.Join(dir, "small", "config.pbtxt"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := start(t, "--model-repository", dir, "--load-model", "small")
+	return start(t, "--model-repository", dir, "--load-model", "small")
+}
+
+// reasons are those of the candidates that failed, by the number of instances.
+func reasons(res *result.Result) map[float64]string {
+	out := map[float64]string{}
+	for _, c := range res.Tune.Candidates {
+		out[c.Knobs["instances"].(float64)] = c.Failed
+	}
+	return out
+}
+
+// A candidate that does not load is a result with its reason, and the search goes on. The server is restored.
+func TestACandidateThatDoesNotLoad(t *testing.T) {
+	t.Parallel()
+	s := small(t, "delay", `{ key: "execute_delay_ms" value: { string_value: "50" } }, { key: "most_instances" value: { string_value: "2" } }`)
 	own := config(t, s.HTTP, "small")
 	res, _ := newClient(t).run(with("-m", "small", "-u", s.GRPC, "-i", "grpc", "--slo", "p50<1us", "--vary", "instances=1,4")...)
 	if res == nil {
 		t.Fatal("no result")
 	}
-	reasons := ""
-	for _, c := range res.Tune.Candidates {
-		reasons += c.Failed + "\n"
-	}
-	if !strings.Contains(reasons, "out of memory: 4 instances") || !strings.Contains(reasons, "p50<1us does not hold") {
-		t.Errorf("reasons %q", reasons)
+	if r := reasons(res); !strings.Contains(r[4], "out of memory: 4 instances") || !strings.Contains(r[1], "p50<1us does not hold") {
+		t.Errorf("reasons %v", r)
 	}
 	if now := config(t, s.HTTP, "small"); now != own {
 		t.Errorf("the server has\n%s\nand had\n%s", now, own)
 	}
 }
 
+// A candidate that fails some or all of its requests is a result with its reason, and the search goes on. The server is restored.
+func TestAnUnstableCandidate(t *testing.T) {
+	t.Parallel()
+	f := func(every, want string) {
+		s := small(t, "fault", `{ key: "execute_delay_ms" value: { string_value: "5" } }, { key: "fail_above" value: { string_value: "1" } }, { key: "fail_every" value: { string_value: "`+every+`" } }`)
+		own := config(t, s.HTTP, "small")
+		res, _ := newClient(t).run(with("-m", "small", "-u", s.HTTP, "--slo", "avg<100ms", "--vary", "instances=1,2", "--budget", "20s")...)
+		if res == nil {
+			t.Fatal("no result")
+		}
+		if r := reasons(res); !strings.Contains(r[2], want) || r[1] != "" {
+			t.Errorf("reasons %v, not %s", r, want)
+		}
+		if now := config(t, s.HTTP, "small"); now != own {
+			t.Errorf("the server has\n%s\nand had\n%s", now, own)
+		}
+	}
+	f("1", "failed on purpose")
+	f("5", "of the requests failed")
+}
+
 // A server that dies during the search and does not come back ends the search; the note stays for the next start.
 func TestAServerThatDies(t *testing.T) {
 	t.Parallel()
 	s, c := start(t, "--load-model", "law_instances"), newClient(t)
-	cmd, out := c.change(s, "law_instances", "--ready-timeout", "1s")
+	cmd, out := c.change(s.HTTP, "--ready-timeout", "1s")
 	s.Stop()
 	_ = cmd.Wait()
 	if code := cmd.ProcessState.ExitCode(); code != 99 || len(c.notes()) != 1 {
@@ -435,7 +530,7 @@ func TestAServerThatComesBack(t *testing.T) {
 	address, stop := serveAt(t, ports[0])
 	c := newClient(t)
 	own := config(t, address, "law_instances")
-	cmd, out := c.change(&binary.Server{HTTP: address}, "law_instances")
+	cmd, out := c.change(address)
 	stop()
 	serveAt(t, ports[0])
 	eventually(t, "candidate at the server that came back", func() bool { return config(t, address, "law_instances") != own })

@@ -42,14 +42,14 @@ func differsIn(knob int, a, b Point) bool {
 // Figure is a candidate as the Pareto front sees it: a capacity, of which more is better, and a latency, of which less is.
 type Figure struct{ Capacity, Latency float64 }
 
-// Front tells of each candidate whether no other one has a higher capacity and a lower latency. A candidate without a capacity
-// is never in the front.
+// Front tells of each candidate whether no other one has a higher capacity and a lower latency. A candidate without a capacity, or whose
+// latency is not known (0), is never in the front, and keeps no other one out of it.
 func Front(list []Figure) []bool {
 	out := make([]bool, len(list))
 	for i, a := range list {
-		out[i] = a.Capacity > 0
+		out[i] = a.Capacity > 0 && a.Latency > 0
 		for _, b := range list {
-			if b.Capacity >= a.Capacity && b.Latency <= a.Latency && (b.Capacity > a.Capacity || b.Latency < a.Latency) {
+			if b.Latency > 0 && b.Capacity >= a.Capacity && b.Latency <= a.Latency && (b.Capacity > a.Capacity || b.Latency < a.Latency) {
 				out[i] = false
 			}
 		}

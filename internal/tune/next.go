@@ -124,34 +124,58 @@ func (c *Candidate) unknown() bool { return c.Failed == "" && c.held() == 0 && m
 
 // How the first load of a measurement relates to what is known, and how loads go on from there.
 const (
-	firstGrowth = 2    // nothing is known
-	nearBest    = 0.98 // the first load of a candidate, as a share of the estimated capacity of the best
-	findGrowth  = 1.2
+	screenGrowth = 1 + screenResolution
+	nearBest     = 0.98 // the first load of a candidate, as a share of the estimated capacity of the best
+	findGrowth   = 1.2
+	nearGrowth   = 1.1 // of a candidate whose highest throughput is known
 )
 
 func (s *Search) choose(p Point, stage Stage) {
-	s.step = Step{Point: p, Stage: stage, Limit: s.left(), Growth: firstGrowth}
+	s.step = Step{Point: p, Stage: stage, Limit: s.left(), Growth: screenGrowth}
 	s.more = true
 	best := s.highest()
 	own := s.byKey[key(p)]
 	switch {
 	case best == 0:
 	case own == nil || own.Score() == 0:
-		near := nearBest * s.Best().Score() // one load tells most about which of the two is better
-		s.step.Start, s.step.Beat, s.step.Growth = near, near, 1+screenResolution
+		near := nearBest * s.leader().likely() // one load tells most about which of the two is better
+		s.step.Start, s.step.Beat = near, near
+	case stage == Refine && s.few():
+		near := nearBest * s.leader().likely()
+		s.step.Start, s.step.Beat, s.step.Once = near, near, true
 	case stage == Refine:
-		s.step.Start, s.step.Growth = own.Score(), 1+refineResolution
+		s.step.Start, s.step.Growth = own.likely(), 1+refineResolution
 		if best > own.Low {
 			s.step.Beat = best
 		}
 	default:
-		s.step.Start, s.step.Growth = own.Score(), findGrowth
+		s.step.Start, s.step.Growth = own.likely(), findGrowth
+		if own.overloaded() {
+			s.step.Growth = max(nearGrowth, 1+s.conf.Resolution)
+		}
 		if f := s.bestFound(); f != nil { // one load decides whether it is worse
-			s.step.Beat = f.Value * (1 - s.conf.Resolution/2)
+			s.step.Beat = s.beat(f)
 			s.step.Start = s.step.Beat
 		}
 	}
 }
+
+// beat is the lowest capacity that counts as higher than that of a candidate.
+func (s *Search) beat(c *Candidate) float64 { return c.Value * (1 + s.conf.Resolution/2) }
+
+// leader is the candidate with the highest estimate among those that held a load; nil where none did.
+func (s *Search) leader() *Candidate {
+	var leader *Candidate
+	for _, c := range s.measured {
+		if c.held() > 0 && (leader == nil || c.likely() > leader.likely()) {
+			leader = c
+		}
+	}
+	return leader
+}
+
+// few tells whether every contender can be a finalist.
+func (s *Search) few() bool { return len(s.contenders()) <= finalists }
 
 // highest is the highest capacity that holds.
 func (s *Search) highest() float64 {
@@ -289,27 +313,54 @@ func (s *Search) moved(from Point, k, dk, j, dj int) Point {
 // contenders are the candidates that may be the best, by what is known of them, the best first.
 func (s *Search) contenders() []*Candidate {
 	best := s.highest()
+	least, likely := best, best
+	if f := s.bestFound(); f != nil {
+		least = max(best, s.beat(f))
+	} else if l := s.leader(); l != nil {
+		likely = l.likely()
+	}
 	var out []*Candidate
 	for _, c := range s.measured {
-		if c.Score() > 0 && (c.High >= best || math.IsInf(c.High, 1) || c.Value == best) {
+		if c.Score() > 0 && (c.High > least && !c.farBelow(likely) || c.held() == best) {
 			out = append(out, c)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b *Candidate) int { return cmp.Compare(b.Score(), a.Score()) })
+	slices.SortStableFunc(out, func(a, b *Candidate) int { return cmp.Compare(b.likely(), a.likely()) })
 	return out
 }
 
-// nextRefine is the next of the better half of the contenders that was only screened. With few contenders the whole search
-// follows at once.
+// farBehind is the share of a capacity below which a throughput is clearly lower.
+const farBehind = 0.95
+
+// farBelow tells whether the candidate, when it was overloaded, answered clearly less than a capacity: then it cannot have that capacity. Some
+// servers answer less in an overload than at a lower load. Unless the candidate answered more in the overload than at a load that
+// held, it must have answered the less, the more the load exceeded the capacity.
+func (c *Candidate) farBelow(capacity float64) bool {
+	if c.Reached == 0 || c.Low >= capacity {
+		return false
+	}
+	limit := farBehind * capacity
+	if c.Low == 0 || c.Reached < c.Low {
+		limit *= min(1, capacity/c.High)
+	}
+	return c.Reached < limit
+}
+
+// nextRefine is the next of the better half of the contenders that was only screened. Of few contenders it is the one that may have the
+// highest capacity, if that is higher than the estimate of the leader: one load tells which of the two is better, before the
+// whole search of either.
 func (s *Search) nextRefine() (Point, Stage, bool) {
 	if s.found() > 0 {
 		return nil, 0, false
 	}
 	list := s.contenders()
-	if len(list) <= finalists {
-		return nil, 0, false
+	if len(list) > finalists {
+		list = list[:min(refined, (len(list)+1)/2)]
+	} else if leader := s.leader(); leader != nil {
+		list = slices.DeleteFunc(list, func(c *Candidate) bool { return c == leader || c.top() <= nearBest*leader.likely() })
+		slices.SortStableFunc(list, func(a, b *Candidate) int { return cmp.Compare(b.top(), a.top()) })
 	}
-	for _, c := range list[:min(refined, (len(list)+1)/2)] {
+	for _, c := range list {
 		if c.Stage == Screen {
 			return c.Point, Refine, true
 		}
@@ -328,7 +379,7 @@ func (s *Search) nextFind() (Point, Stage, bool) {
 	if best := s.bestFound(); tried >= finalists && best != nil {
 		// A candidate that held a higher load gets a search, too.
 		for _, c := range s.contenders() {
-			if c.Stage != Find && c.Low > best.Value*(1+s.conf.Resolution/2) {
+			if c.Stage != Find && c.Low > s.beat(best) {
 				return c.Point, Find, true
 			}
 		}

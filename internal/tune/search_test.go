@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -10,14 +11,16 @@ import (
 
 // server is a simulated server: its capacity at a point, and how much a probe of each stage scatters.
 type server struct {
-	capacity func(p Point) float64
-	noise    [stages]float64
-	rng      *rand.Rand
-	log      []Step
+	capacity   func(p Point) float64
+	resolution float64
+	saturation float64 // throughput of the overloaded server, as a multiple of its capacity
+	noise      [stages]float64
+	rng        *rand.Rand
+	log        []Step
 }
 
 func newServer(seed uint64, capacity func(Point) float64) *server {
-	return &server{capacity: capacity, noise: [stages]float64{0.05, 0.03, 0.01}, rng: rand.New(rand.NewPCG(seed, 3))}
+	return &server{capacity: capacity, resolution: resolution, saturation: 1.15, noise: [stages]float64{0.05, 0.03, 0.01}, rng: rand.New(rand.NewPCG(seed, 3))}
 }
 
 // Times of a probe, by stage, and of a confirmation.
@@ -27,9 +30,11 @@ const (
 	confirmTime = 20 * time.Second
 	firstGuess  = 40.0
 	resolution  = 0.03
+	warmLimit   = 120 // the highest throughput of a warm-up, whose requests in flight are few
 )
 
-// measure brackets the capacity by halving and doubling, as package find does, until the step has enough.
+// measure brackets the capacity by halving and doubling, as package find does, until the step has enough. A whole search probes the
+// upper end of the bracket again, and has one to three confirmations.
 func (v *server) measure(s Step) Measurement {
 	v.log = append(v.log, s)
 	truth := v.capacity(s.Point)
@@ -37,17 +42,15 @@ func (v *server) measure(s Step) Measurement {
 		return Measurement{Failed: "the model does not load", High: math.Inf(1), Took: time.Second}
 	}
 	m := Measurement{High: math.Inf(1)}
-	load := s.Start
-	if load == 0 {
-		load = firstGuess
-	}
-	for !s.Enough(m.Low, m.High) && m.Probes < 30 {
+	load := cmp.Or(s.First(min(max(1, v.saturation)*truth, warmLimit)), firstGuess)
+	for !s.Enough(m.Low, m.High) && m.Probes < 30 && (s.Limit == 0 || m.Took < s.Limit) {
 		m.Probes++
 		m.Took += probeTime[s.Stage]
-		if load < truth*math.Exp(v.noise[s.Stage]*v.rng.NormFloat64()) {
+		scatter := math.Exp(v.noise[s.Stage] * v.rng.NormFloat64())
+		if load < truth*scatter {
 			m.Low = max(m.Low, load)
-		} else {
-			m.High = min(m.High, load)
+		} else if load < m.High {
+			m.High, m.Reached = load, min(load, v.saturation*truth*scatter)
 		}
 		if m.Low >= m.High {
 			m.Low = m.High * 0.99
@@ -57,9 +60,15 @@ func (v *server) measure(s Step) Measurement {
 			load /= s.Growth
 		case math.IsInf(m.High, 1):
 			load *= s.Growth
-		case s.Stage == Find && m.High <= m.Low*(1+resolution):
+		case s.Stage == Find && m.High <= m.Low*(1+v.resolution):
 			m.Probes++
-			m.Took += confirmTime
+			m.Took += probeTime[s.Stage]
+			for range 1 + v.rng.IntN(3) {
+				if s.Limit == 0 || m.Took < s.Limit {
+					m.Probes++
+					m.Took += confirmTime
+				}
+			}
 			m.Value = m.Low
 			return m
 		default:
@@ -146,7 +155,7 @@ func TestFindsTheBest(t *testing.T) {
 		brute := 0
 		every := newServer(1, l.capacity)
 		for _, p := range grid(l.knobs) {
-			brute += every.measure(Step{Point: p, Stage: Find, Growth: firstGrowth}).Probes
+			brute += every.measure(Step{Point: p, Stage: Find, Growth: screenGrowth}).Probes
 		}
 		t.Logf("%s: right in %d of %d, %.1f loads, brute force %d", l.name, right, seeds, float64(probes)/seeds, brute)
 		if right < seeds*9/10 {
@@ -156,6 +165,41 @@ func TestFindsTheBest(t *testing.T) {
 			t.Errorf("%s: %.1f loads, more than half of %d", l.name, float64(probes)/seeds, brute)
 		}
 	}
+}
+
+// With the resolution of the tests on a real Triton, no seed needs more than half of the loads of Model Analyzer's brute search there, which
+// has at least 33 measurements of four candidates. The laws are those of the models of e2e/tune.
+func TestLoadsOfEverySeed(t *testing.T) {
+	const seeds, coarse = 1000, 0.1
+	f := func(name string, saturation float64, limit int, capacities ...float64) {
+		knobs := []Knob{knob("knob", len(capacities))}
+		capacity := func(p Point) float64 { return capacities[p[0]] }
+		at, _ := best(knobs, capacity)
+		for _, present := range []Point{{0}, {len(capacities) - 1}} {
+			right, most, sum := 0, 0, 0
+			for seed := range uint64(seeds) {
+				v := newServer(seed, capacity)
+				v.resolution, v.saturation = coarse, saturation
+				s := v.run(t, Config{Knobs: knobs, Present: present, Seed: seed, Resolution: coarse})
+				if b := s.Best(); b != nil && slices.Equal(b.Point, at) {
+					right++
+				}
+				sum += s.Probes()
+				most = max(most, s.Probes())
+			}
+			t.Logf("%s, now %v: right in %d of %d, %.1f loads, at most %d", name, present, right, seeds, float64(sum)/seeds, most)
+			if right < seeds*9/10 || most > limit {
+				t.Errorf("%s, now %v: right in %d of %d seeds, with up to %d loads", name, present, right, seeds, most)
+			}
+		}
+	}
+	f("scales with instances", 1.15, 16, 20, 43, 67, 91)
+	f("worse above 2 instances", 1.15, 16, 20, 43, 27, 15)
+	f("gains from batches up to 8", 1.15, 19, 20, 43, 85, 170, 95, 90)
+	// Servers that answer less in an overload than at their capacity.
+	f("scales with instances, slow in an overload", 0.5, 18, 20, 43, 67, 91)
+	f("gains from batches up to 8, slow in an overload", 0.5, 28, 20, 43, 85, 170, 95, 90)
+	f("close, slow in an overload", 0.6, 30, 60, 70, 80, 91)
 }
 
 // The budget is kept, up to the measurement that runs when it ends, and there is an answer.
@@ -265,8 +309,8 @@ func TestEffects(t *testing.T) {
 }
 
 func TestFront(t *testing.T) {
-	got := Front([]Figure{{100, 10}, {200, 20}, {150, 30}, {0, 1}, {200, 20}})
-	if want := []bool{true, true, false, false, true}; !slices.Equal(got, want) {
+	got := Front([]Figure{{100, 10}, {200, 20}, {150, 30}, {0, 1}, {200, 20}, {180, 0}})
+	if want := []bool{true, true, false, false, true, false}; !slices.Equal(got, want) {
 		t.Errorf("front %v, want %v", got, want)
 	}
 }

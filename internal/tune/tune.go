@@ -5,11 +5,14 @@
 // The method, in plain words:
 //
 //   - Screen. Every candidate gets a few short probes. The first one is near the best capacity so far, so that a candidate that
-//     is worse costs one probe. If there are too many candidates for the budget, a sample that is spread over the space
-//     is screened, and then the neighbors of the best one, until none of them is better.
-//   - Refine. The better half of the candidates that may still be the best is measured with longer probes.
+//     is worse costs one probe. It is higher if the warm-up of the candidate had a higher throughput. If there are too many
+//     candidates for the budget, a sample that is spread over the space is screened, and then the neighbors of the best one,
+//     until none of them is better.
+//   - Refine. The better half of the candidates that may still be the best is measured with longer probes. If they are few, those
+//     that may have a higher capacity than the best one are only compared with it, at one load.
 //   - Find. The last few candidates get the whole search of package find, with its confirmation. A candidate that cannot be
-//     the best any more is given up early.
+//     the best any more is given up early. A candidate whose throughput fell far behind the best capacity, at a load just above
+//     that capacity, gets no search.
 //   - Step. The neighbors of the answer that were not measured yet are measured. A better one becomes the answer.
 //
 // A candidate is measured at most once in each of these stages. A candidate that fails is a result with its reason. The budget
@@ -65,21 +68,35 @@ type Config struct {
 type Step struct {
 	Point Point
 	Stage Stage
-	// Start is the first load, as a capacity; 0 where nothing is known.
+	// Start is the first load, as a capacity; 0 where nothing is known. See First.
 	Start float64
 	// Growth is the factor by which loads go up or down from Start until the capacity is between two of them.
 	Growth float64
 	// Beat is the capacity that the candidate must exceed to be of interest; 0 where there is none yet.
 	Beat float64
+	// Once: the candidate need only be compared with Beat.
+	Once bool
 	// Limit is the time that is left for the measurement; 0 for no limit.
 	Limit time.Duration
 }
 
 // Resolutions of the brackets, by stage. Find goes on to the resolution of the search.
 const (
-	screenResolution = 0.6
+	screenResolution = 1
 	refineResolution = 0.12
 )
+
+// warmShare is the first load of a screening as a share of the throughput of the warm-up: most candidates hold it, and do not hold
+// twice as much.
+const warmShare = 0.7
+
+// First is the first load, given the throughput of a warm-up in closed loop. It is 0 where nothing is known.
+func (s Step) First(warm float64) float64 {
+	if s.Stage == Screen {
+		return max(s.Start, warmShare*warm)
+	}
+	return s.Start
+}
 
 // Enough tells whether a bracket of the capacity answers the step: from low, which holds, to high, which fails. Low is 0 and
 // high is infinite where they are not known.
@@ -89,6 +106,8 @@ func (s Step) Enough(low, high float64) bool {
 		return s.Beat > 0 && high <= s.Beat
 	case s.Beat > 0 && high <= s.Beat:
 		return true // it is worse
+	case s.Once && low >= s.Beat:
+		return true // it is better
 	case low == 0 || math.IsInf(high, 1):
 		return false
 	}
@@ -106,8 +125,7 @@ func (s Step) resolution() float64 {
 type Measurement struct {
 	// Low is the highest capacity that holds, 0 where none does; High the lowest that fails, infinite where none does.
 	Low, High float64
-	// Reached is the throughput at the lowest load that fails: what the candidate did when it was overloaded. It is 0 where it is not
-	// known.
+	// Reached is the throughput at High: what the candidate did when it was overloaded. It is 0 where it is not known.
 	Reached float64
 	// Value is the capacity, of a complete search. It is 0 where the search was given up, or found none.
 	Value float64
@@ -149,6 +167,33 @@ func (c *Candidate) Score() float64 {
 		return c.Low
 	}
 	return math.Sqrt(c.Low * c.High)
+}
+
+// likely is the estimate of the capacity that chooses loads. Unlike Score it takes a server for a queue, which holds most of what it answers
+// in an overload. A server that answers less than at a lower load is far above its capacity then.
+func (c *Candidate) likely() float64 {
+	if c.Low == 0 || c.Value > 0 || c.Failed != "" || c.Reached == 0 || math.IsInf(c.High, 1) {
+		return c.Score()
+	}
+	return max(c.Low, min(c.High, queueShare*c.Reached))
+}
+
+// queueShare is the usual capacity of a server with a queue, as a share of what it answers in an overload.
+const queueShare = 0.85
+
+// overloaded tells whether the candidate answered clearly less at the load that failed, but not less than at the load that held: its
+// highest throughput is then known.
+func (c *Candidate) overloaded() bool {
+	return c.Reached < farBehind*c.High && c.Reached > farBehind*c.Low
+}
+
+// top is the highest capacity that the candidate may have, by all estimates: an overloaded server takes no higher load than it answered,
+// unless it answered less than at a load that held.
+func (c *Candidate) top() float64 {
+	if c.overloaded() {
+		return max(c.Reached, c.Low)
+	}
+	return c.High
 }
 
 // Search is the state of one search. It is not safe for concurrent use.

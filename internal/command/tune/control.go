@@ -366,6 +366,17 @@ func (c *control) unload(ctx context.Context, model string) error {
 	return c.loader.UnloadModel(ctx, model)
 }
 
+// unloadAll unloads the models, so that the next candidate has new instances: Triton keeps instances if only their number changes, and those of
+// a candidate that failed may be broken. The steps of an ensemble stay: the ensemble would be unloaded with them. Errors are
+// ignored, because the models are loaded again next.
+func (c *control) unloadAll(ctx context.Context) {
+	for _, m := range c.models {
+		if !c.ensemble {
+			_ = c.unload(ctx, m)
+		}
+	}
+}
+
 // shape are the instance groups that the server has now, and its max_batch_size; 0 for several models.
 func (c *control) shape() (groups string, maxBatch int) {
 	var list []string

@@ -134,7 +134,7 @@ func (s *session) result(ended error) *result.Tune {
 		}
 	}
 	for i, on := range tune.Front(front) {
-		t.Candidates[i].Pareto = on && t.Candidates[i].P99Ms > 0
+		t.Candidates[i].Pareto = on
 	}
 	if at >= 0 {
 		t.Best = &t.Candidates[at]

@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/redline-bench/redline/internal/command/search"
 	"github.com/redline-bench/redline/internal/find"
+	"github.com/redline-bench/redline/internal/gate"
 	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/result"
@@ -35,6 +37,7 @@ type candidate struct {
 	traffic  search.Traffic
 	counters []counter // of the models whose requests the server counts
 	batch    float64
+	warm     float64 // requests per second of the warm-up
 	began    time.Time
 	search   *find.Search
 	loads    map[float64]*sight
@@ -73,7 +76,11 @@ func (s *session) measure(ctx context.Context, step tune.Step) (entry, error) {
 func (s *session) alive(ctx context.Context) error {
 	if s.control != nil {
 		clear(s.control.loaded) // a server that was started again has its own configuration
-		return awaitServer(ctx, s.control.svc, s.opts.ready)
+		if err := awaitServer(ctx, s.control.svc, s.opts.ready); err != nil {
+			return err
+		}
+		s.control.unloadAll(ctx)
+		return nil
 	}
 	pl := s.base.Plan()
 	if pl == nil || s.opts.apply != "" {
@@ -151,10 +158,18 @@ const warmRequests = 4
 
 // warmUp sends requests that are not measured: a model that was just loaded answers its first requests slowly.
 func (c *candidate) warmUp(ctx context.Context) error {
-	long := max(c.opts.probe/2, 2*c.single)
-	return c.send(ctx, result.Level{Mode: plan.Concurrency, Concurrency: warmRequests}, measure.Look{At: long}, func(now measure.Sight) (measure.Look, bool) {
-		return measure.Look{At: now.Elapsed + long}, now.Down == "" && now.Requests < warmRequests && now.Elapsed < c.opts.ready
+	long, limit, down := max(c.opts.probe/2, 2*c.single), c.opts.ready, ""
+	if c.step.Limit > 0 {
+		limit = min(limit, c.step.Limit)
+	}
+	err := c.send(ctx, result.Level{Mode: plan.Concurrency, Concurrency: warmRequests}, measure.Look{At: long}, func(now measure.Sight) (measure.Look, bool) {
+		c.warm, down = float64(now.Requests)/now.Elapsed.Seconds(), now.Down
+		return measure.Look{At: now.Elapsed + long}, down == "" && now.Requests < warmRequests && now.Elapsed < limit
 	})
+	if err == nil && c.warm == 0 && ctx.Err() == nil {
+		err = errors.New(cmp.Or(down, fmt.Sprintf("no request of the warm-up succeeded within %v", limit.Round(time.Second))))
+	}
+	return err
 }
 
 // times are the measured times of probes of a stage, as multiples of --probe.
@@ -170,7 +185,7 @@ func (c *candidate) config() find.Config {
 	of := func(x float64) time.Duration { return time.Duration(x * float64(probe)) }
 	t := times[c.step.Stage]
 	conf := find.Config{
-		Tiers: c.tiers, Start: cmp.Or(c.step.Start/c.batch, 1/c.single.Seconds()), Growth: c.step.Growth, Resolution: c.opts.resolution,
+		Tiers: c.tiers, Start: cmp.Or(c.step.First(c.warm*c.batch)/c.batch, 1/c.single.Seconds()), Growth: c.step.Growth, Resolution: c.opts.resolution,
 		Lowest: lowestRequests / of(times[tune.Find].most).Seconds(), Highest: highestRate,
 		Settle: max(of(t.settle), 3*c.single), MinTime: of(t.least), MaxTime: of(t.most), Confirm: c.opts.confirm,
 		MaxFailed: c.traffic.MaxErrorRate(),
@@ -242,6 +257,22 @@ func (c *candidate) bracket() (low, high float64) {
 	return low, high
 }
 
+// unstable says that requests failed at a load, or the server went down. It is empty if the load was only too high for an objective.
+func (c *candidate) unstable(load float64) string {
+	probes, objectives := c.search.Answer().Probes, c.search.Objectives()
+	for i := range probes {
+		p := &probes[i]
+		j := &p.Judgments[0]
+		if p.Load != load || j.Verdict != find.Fails || p.End == find.Overload {
+			continue
+		}
+		if p.End == find.ServerDown || !slices.ContainsFunc(objectives, func(r gate.Rule) bool { return r.Text == j.Objective }) {
+			return fmt.Sprintf("at %s requests/s %s", number(load), j.Why)
+		}
+	}
+	return ""
+}
+
 // kept is the share of the requests that the server answered in time: below 1 in an overload. Of several models that of the worst counts.
 // It is 0 where it is not known.
 func (s *sight) kept() float64 {
@@ -297,6 +328,9 @@ func (c *candidate) answer(e *entry) {
 	case find.NoneHolds:
 		e.Failed = fmt.Sprintf("%s does not hold even at %s requests/s", capacity.Binding, number(high))
 	case find.Open:
+		if low == 0 {
+			e.Failed = c.unstable(high)
+		}
 	}
 	if e.Failed == "" && c.step.Stage == tune.Find && capacity.Outcome == find.Found && !capacity.Confirmed && low == 0 {
 		e.Failed = "no load was confirmed"
@@ -305,9 +339,7 @@ func (c *candidate) answer(e *entry) {
 	if !math.IsInf(high, 1) {
 		scaled := high * c.batch
 		e.High = &scaled
-		if low == 0 {
-			e.Reached = scaled * c.loads[high].kept()
-		}
+		e.Reached = scaled * c.loads[high].kept()
 	}
 	e.Figures = c.figures(at)
 	e.Figures.LimitedBy = limited

@@ -69,7 +69,11 @@ func New(name string, cfg *kserve.ModelConfig, env Env) (Instance, error) {
 	case "identity", "delay":
 		return &identity{cfg: cfg, latency: lat}, nil
 	case "fault":
-		return &fault{identity: identity{cfg: cfg, latency: lat}, every: par.integer("fail_every", 10)}, nil
+		b := &fault{identity: identity{cfg: cfg, latency: lat}}
+		if env.Instances > par.integer("fail_above", 0) {
+			b.every = par.integer("fail_every", 10)
+		}
+		return b, nil
 	case "blank":
 		return newBlank(cfg, par, lat, env)
 	case "add_sub":

@@ -35,7 +35,7 @@ func (b *identity) answer(j *Job) {
 	j.Send(answer...)
 }
 
-// fault is an identity that fails every n-th request.
+// fault is an identity that fails every n-th request (fail_every), if the model has more than so many instances (fail_above).
 type fault struct {
 	identity
 	every, seen int

@@ -11,7 +11,7 @@ const tuning = (() => {
     if (!b) return [tile("Best", "none", "no candidate holds the objectives")];
     const out = [tile("Best, requests/s", num(b.capacity), b.limited_by === "client" ? "at least; the client is the limit" : b.stage === "find" ? (b.high === null ? "at least" : num(b.low) + " to " + num(b.high)) : "estimated from short probes")];
     for (const k of t.knobs) out.push(tile(k.name, String(b.knobs[k.name]), now && !same(t, b, now) ? "now " + now.knobs[k.name] : ""));
-    if (now && !same(t, b, now) && now.inferences) out.push(tile("Against now", "×" + num(b.inferences / now.inferences), (now.stage === "find" ? "" : "about ") + num(now.inferences) + " inferences/s now"));
+    if (now && !same(t, b, now) && now.inferences) out.push(tile("Against now", "×" + num(b.inferences / now.inferences, 3), (now.stage === "find" ? "" : "about ") + num(now.inferences) + " inferences/s now"));
     out.push(tile("Measured", t.candidates.length + " of " + num(t.space), num(t.probes) + " loads"));
     return out;
   }
@@ -36,7 +36,7 @@ const tuning = (() => {
   function effects(t) {
     const most = Math.max(...t.knobs.flatMap((k) => k.best), 1e-9);
     return [...t.knobs].sort((a, b) => b.ratio - a.ratio).map((k) => el("figure", { class: "chart" },
-      el("h3", {}, k.name + (k.ratio ? " ×" + num(k.ratio) : "")),
+      el("h3", {}, k.name + (k.ratio ? " ×" + num(k.ratio, 3) : "")),
       el("p", {}, k.ratio ? "The best candidate against the worst one that differs in this knob alone." : "No candidate differs from the best one in this knob alone."),
       el("div", { class: "bars" }, k.values.flatMap((v, i) => [
         el("span", {}, v),
