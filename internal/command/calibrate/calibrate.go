@@ -156,7 +156,7 @@ func runLLM(p *command.IO, args []string) (int, error) {
 		return 0, err
 	}
 	if err != nil {
-		fmt.Fprintf(p.Stderr, "%s: %v; see redline llm --help\n", name, err)
+		fmt.Fprintf(p.FoldedErr(), "%s: %v; see redline llm --help\n", name, err)
 		return command.ExitError, nil
 	}
 	return keepFloors(p, name, measure), nil
@@ -166,7 +166,7 @@ func runLLM(p *command.IO, args []string) (int, error) {
 func keepFloors(p *command.IO, name string, measure measurement) int {
 	path := p.CalibrationFile()
 	if path == "" {
-		fmt.Fprintf(p.Stderr, "%s: no folder to keep the calibration in; set HOME or XDG_CACHE_HOME\n", name)
+		fmt.Fprintf(p.FoldedErr(), "%s: no folder to keep the calibration in; set HOME or XDG_CACHE_HOME\n", name)
 		return command.ExitError
 	}
 	sigs := p.WatchSignals(command.Loading)
@@ -176,7 +176,7 @@ func keepFloors(p *command.IO, name string, measure measurement) int {
 		err = p.KeepFloors(floors)
 	}
 	if err != nil {
-		fmt.Fprintf(p.Stderr, "%s: %v\n", name, err)
+		fmt.Fprintf(p.FoldedErr(), "%s: %v\n", name, err)
 		if sigs.Soft.Err() != nil {
 			return command.ExitInterrupted
 		}
