@@ -16,14 +16,14 @@ server=
 trap '[ -z "$server" ] || kill "$server"; rm -rf "$out"' EXIT
 export REDLINE_HISTORY=off
 
-# measure NAME COMMAND... runs redline until its verdict is valid, at most five times, and writes NAME.html. The page shows the
+# measure NAME COMMAND... runs redline until its verdict is valid and its answer confirmed, at most five times, and writes NAME.html. The page shows the
 # command line, so the run is in the folder of its page.
 measure() {
   local name=$1
   shift
   for _ in 1 2 3 4 5; do
     (cd "$out" && "$bin" "$@" --report "$name.html" --json "$name.json") >"$out/$name.out" 2>&1 || true
-    if grep -q '^Verdict: valid' "$out/$name.out" && ! grep -q '^No capacity' "$out/$name.out"; then return 0; fi
+    if grep -q '^Verdict: valid' "$out/$name.out" && ! grep -q '^No capacity\|^  not confirmed' "$out/$name.out"; then return 0; fi
     grep '^Verdict:' "$out/$name.out" >&2 || tail -1 "$out/$name.out" >&2
   done
   echo "$name: no run was valid; run this again while the machine is idle" >&2

@@ -43,6 +43,9 @@ const (
 	steady = count + "-s 100000 "
 )
 
+// search makes the probes of a search short.
+const search = " --settle 100ms --probe-min 300ms --probe-max 1s --confirm 1s"
+
 // scenario has two classes.
 const scenario = `  rest:
     profile: {model: simple, url: $HTTP, request-count: 60}
@@ -117,8 +120,24 @@ var kinds = []kind{
 	{name: "a scenario with an objective that is missed", state: result.Valid, line: "run s.yaml --assert requests>1", classes: scenario + "    objectives: [p50<1ns]\n"},
 	{name: "a scenario whose class fails, with a rule", state: result.ServerFailed, line: "run s.yaml --assert requests>1", classes: strings.Replace(scenario, "$HTTP", "$FAIL", 1)},
 	{name: "a scenario without a class", line: "run s.yaml", classes: "  {}"},
+	{name: "a scenario that is interrupted", state: result.Interrupted, line: "run s.yaml --progress json", classes: strings.NewReplacer("$HTTP", "$SLOW", "count: 60", "count: 100000").Replace(scenario), interrupt: `"requests"`},
+	// searches
+	{name: "find: the objectives hold", state: result.Valid, line: "find profile -m simple -u $SLOW --by concurrency --highest 2 --slo p50<100s" + search},
+	{name: "find: with a rule that is missed", state: result.Valid, line: "find profile -m simple -u $SLOW --by concurrency --highest 2 --slo p50<100s --assert capacity>2" + search},
+	{name: "find: nothing holds", state: result.Valid, line: "find profile -m simple -u $SLOW --by concurrency --highest 2 --slo p50<1us" + search},
+	{name: "find: two tiers, of which one holds", state: result.Valid, line: "find profile -m simple -u $SLOW --by concurrency --highest 2 --slo p50<100s --tier fast:p50<1us" + search},
+	{name: "find: every request fails", line: "find profile -m simple -u $FAIL --by concurrency --highest 2 --slo p50<100s" + search},
+	{name: "find: interrupted", state: result.Interrupted, line: "find profile -m simple -u $SLOW --slo p50<100s --confirm 10m", interrupt: "single requests take"},
+	{name: "find: a rule that cannot be", line: "find profile -m simple -u $SLOW --slo foo<5"},
+	{name: "tune: no candidate holds", state: result.Valid, line: "tune -m simple -u $SLOW --slo p50<1us --vary batch=1,2 --probe 20ms --confirm 100ms"},
+	{name: "tune: interrupted", state: result.Interrupted, line: "tune -m simple -u $SLOW --slo p50<100s --vary batch=1,2 --confirm 10m", interrupt: "candidates are measured"},
+	{name: "tune: no server", line: "tune -m simple -u 127.0.0.1:1 --slo p50<1s --vary batch=1,2"},
 	// the QA programs
 	{name: "simple", state: result.TooShort, line: "simple -m custom_identity_fp32 -u $HTTP -c 10"},
+	{name: "stress", state: result.Valid, line: "stress sequence -u $GRPC -r 42 -t 2 -i 3", own: "--seed 1"},
+	{name: "stress: wrong sums", state: result.Failed, line: "stress sequence simple_sequence -u $GRPC -r 42 -t 2 -i 3"},
+	{name: "stress: interrupted", state: result.Interrupted, line: "stress sequence -u $GRPC -r 42 -t 2 -i 0 --duration 10m -v", interrupt: "thread_1 101", own: "--seed 1"},
+	{name: "stress: no server", line: "stress sequence -u 127.0.0.1:1"},
 }
 
 // together is how many runs go on at once.

@@ -26,20 +26,18 @@ type Outputs struct {
 	Gated bool
 }
 
-// page is the part of a page's data that is checked.
-type page struct {
-	Runs []struct {
-		Verdict result.State    `json:"verdict"`
-		Reasons []report.Reason `json:"reasons"`
-		Meaning string          `json:"meaning"`
-		Judged  bool            `json:"judged"`
-		Checks  []result.Check  `json:"checks"`
-		Levels  []struct {
-			State    string `json:"state"`
-			Requests uint64 `json:"requests"`
-			Failed   uint64 `json:"failed"`
-		} `json:"levels"`
-	} `json:"runs"`
+// pageRun is the part of a page's data that is checked.
+type pageRun struct {
+	Verdict result.State    `json:"verdict"`
+	Reasons []report.Reason `json:"reasons"`
+	Meaning string          `json:"meaning"`
+	Judged  bool            `json:"judged"`
+	Checks  []result.Check  `json:"checks"`
+	Levels  []struct {
+		State    string `json:"state"`
+		Requests uint64 `json:"requests"`
+		Failed   uint64 `json:"failed"`
+	} `json:"levels"`
 }
 
 var (
@@ -63,6 +61,9 @@ func (o *Outputs) Check() (result.State, []string) {
 	if o.Result == nil {
 		c.refusal()
 		return "", c.faults
+	}
+	if o.Command == "stress" {
+		return c.stress(), c.faults
 	}
 	if err := json.Unmarshal(o.Result, &c.res); err != nil {
 		c.failf("the result: %v", err)
@@ -237,7 +238,7 @@ func (c *checker) exitCode() {
 		result.Valid: {0}, result.Unstable: {0, 2}, result.TooShort: {0, 3}, result.ClientLimited: {0, 2, 3}, result.Failed: {1, 99},
 		result.ServerFailed: {1, 99}, result.Interrupted: {130},
 	}[c.res.Verdict.State]
-	if c.Gated {
+	if c.Gated || len(c.res.Checks) > 0 { // the objectives of a search are checks too
 		missed := slices.ContainsFunc(c.res.Checks, func(f result.Check) bool { return !f.OK && !f.Unknown })
 		unknown := slices.ContainsFunc(c.res.Checks, func(f result.Check) bool { return f.Unknown })
 		switch {
@@ -270,15 +271,55 @@ func (c *checker) advice() {
 	}
 }
 
-// page checks the page and the summary.
-func (c *checker) page() {
+// pageRun is the run of the page, and nil where the page has none.
+func (c *checker) pageRun() *pageRun {
 	m := pageData.FindSubmatch(c.Page)
-	var p page
+	var p struct {
+		Runs []pageRun `json:"runs"`
+	}
 	if m == nil || json.Unmarshal(m[1], &p) != nil || len(p.Runs) != 1 {
 		c.failf("the page has no data of one run")
+		return nil
+	}
+	return &p.Runs[0]
+}
+
+// stress checks a run of stress, whose console and JSON have no verdict: they tell whether every response was right.
+func (c *checker) stress() result.State {
+	run := c.pageRun()
+	var sum struct {
+		Failures    []any `json:"failures"`
+		Interrupted bool  `json:"interrupted"`
+	}
+	if err := json.Unmarshal(c.Result, &sum); err != nil || run == nil {
+		c.failf("the result: %v", err)
+		return ""
+	}
+	want, code, word := result.Valid, 0, "\nPassed: "
+	switch {
+	case len(sum.Failures) > 0:
+		want, code, word = result.Failed, 1, "\nFAILED: "
+	case sum.Interrupted:
+		want, code, word = result.Interrupted, 130, "\nInterrupted: "
+	}
+	if run.Verdict != want || c.Code != code || !strings.Contains(c.Stdout, word) {
+		c.failf("%d failures, interrupted %v: the page says %s, the exit code is %d; want %s, %d and %q", len(sum.Failures), sum.Interrupted, run.Verdict, c.Code, want, code, word)
+	}
+	if bad := strings.Contains(string(c.JUnit), "<error"); bad == run.Judged {
+		c.failf("the page judges %v, JUnit has an error: %v", run.Judged, bad)
+	}
+	if !strings.Contains(string(c.Summary), "**Verdict: "+string(want)+"**") {
+		c.failf("the summary has another verdict:\n%s", c.Summary)
+	}
+	return run.Verdict
+}
+
+// page checks the page and the summary.
+func (c *checker) page() {
+	run := c.pageRun()
+	if run == nil {
 		return
 	}
-	run := &p.Runs[0]
 	if run.Verdict != c.res.Verdict.State || (len(run.Reasons) > 0) != (len(c.res.Verdict.Reasons) > 0) {
 		c.failf("the page says %s %+v, the result %+v", run.Verdict, run.Reasons, c.res.Verdict)
 	}

@@ -118,7 +118,10 @@ func (rep *Report) level(key string, la, lb []*result.Level, q quantiles) {
 	headline := false
 	for _, name := range names {
 		ra, ok := la[0].Read(name)
-		_, too := lb[0].Read(name)
+		rb, too := lb[0].Read(name)
+		if len(la)+len(lb) == 2 && (ra.Needs > 0 || rb.Needs > 0) {
+			continue // reports do not show a percentile with so few requests either
+		}
 		if !ok || !too || headline && strings.HasPrefix(name, "request_latency.") || name == "goodput" && rep.otherBounds {
 			continue
 		}

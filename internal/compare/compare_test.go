@@ -3,6 +3,7 @@ package compare_test
 import (
 	"encoding/json"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -156,4 +157,19 @@ func queued(us uint64) compare.Side {
 	lv := result.Level{Mode: plan.Concurrency, Concurrency: 1, Server: &result.Server{}, Client: result.Client{Requests: 10, InferPerSec: 100}}
 	lv.Server.Stats.Queue = service.Tally{Count: 10, Ns: 10 * us * 1000}
 	return compare.Side{Name: "run", Run: &result.Result{Levels: []result.Level{lv}}}
+}
+
+// Two runs are not compared by a percentile for which they have too few requests, as reports do not show it.
+func TestPercentilesNeedRequests(t *testing.T) {
+	has := func(n int, name string) bool {
+		rng := rand.New(rand.NewPCG(5, 6))
+		rep, err := compare.Runs(sides(run(rng, "narrow", n, 1)), sides(run(rng, "narrow", n, 1)), compare.Defaults())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return slices.ContainsFunc(rep.Rows, func(r compare.Row) bool { return r.Name == name })
+	}
+	if !has(60, "p50") || has(60, "p99") || !has(1000, "p99") {
+		t.Errorf("60 requests: p50 %v, p99 %v; 1000 requests: p99 %v", has(60, "p50"), has(60, "p99"), has(1000, "p99"))
+	}
 }

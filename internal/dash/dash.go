@@ -194,7 +194,7 @@ func (s *Server) run(w http.ResponseWriter, r *http.Request) {
 	s.write(w, d)
 }
 
-// trend shows the runs that have the workload of one run.
+// trend shows the runs that have the command and the workload of one run.
 func (s *Server) trend(w http.ResponseWriter, r *http.Request) {
 	list, err := s.runs.List()
 	if err != nil {
@@ -206,8 +206,8 @@ func (s *Server) trend(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "there is no such run with a known workload in the history", http.StatusNotFound)
 		return
 	}
-	workload := list[i].Workload
-	list = slices.DeleteFunc(list, func(it page.Item) bool { return it.Workload != workload })
+	of := list[i]
+	list = slices.DeleteFunc(list, func(it page.Item) bool { return it.Workload != of.Workload || it.Command != of.Command })
 	s.write(w, page.Data{Title: "redline trend", Home: "/", List: &page.List{Items: list, Trend: true}})
 }
 

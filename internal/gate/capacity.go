@@ -35,7 +35,42 @@ func (r *Rule) checkCapacity(f *result.Find, tier string) result.Check {
 		if a.Capacity != nil {
 			value = a.Capacity.Value
 		}
-		c.OK, c.Text = r.Holds(value), capacityName+" is "+Figure(result.Reading{Value: value, Unit: f.Unit()})
+		c.OK, c.Text = r.Holds(value), capacityText(f, a)
+	}
+	return c
+}
+
+func capacityText(f *result.Find, a *result.FindAnswer) string {
+	if a.Capacity == nil {
+		return "no load holds the objectives"
+	}
+	return capacityName + " is " + f.Load(a.Capacity.Value)
+}
+
+// objectives are the objectives of a complete search: each tier's hold at some load, or at none.
+func objectives(res *result.Result) []result.Check {
+	switch f, t := res.Find, res.Tune; {
+	case t != nil && t.State == "complete" && t.Best == nil:
+		return []result.Check{{Rule: strings.Join(t.Objectives, " "), Text: "no candidate holds the objectives at any load"}}
+	case f == nil || f.State != "complete":
+		return nil
+	case len(f.Tiers) > 0:
+		var list []result.Check
+		for i := range f.Tiers {
+			c := objective(f, &f.Tiers[i])
+			c.Rule = f.Tiers[i].Tier + ": " + c.Rule
+			list = append(list, c)
+		}
+		return list
+	default:
+		return []result.Check{objective(f, &f.FindAnswer)}
+	}
+}
+
+func objective(f *result.Find, a *result.FindAnswer) result.Check {
+	c := result.Check{Rule: strings.Join(a.Objectives, " "), OK: a.Capacity != nil, Text: capacityText(f, a)}
+	if !c.OK && a.LimitedBy != "server" {
+		c.Unknown, c.Text = true, "no capacity was found: "+a.Outcome
 	}
 	return c
 }

@@ -3,6 +3,8 @@ package gate_test
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/redline-bench/redline/internal/gate"
 	"github.com/redline-bench/redline/internal/result"
 )
@@ -22,18 +24,18 @@ func TestRulesAboutCapacity(t *testing.T) {
 			t.Errorf("%s: %v, %q", rule, g.Outcome(), g.Findings[0].Text)
 		}
 	}
-	f("capacity>900", &result.Find{By: "rate", FindAnswer: found(950)}, gate.Passed, "capacity is 950.0/s")
-	f("capacity>900", &result.Find{By: "users", FindAnswer: found(12)}, gate.Missed, "capacity is 12.00 users")
-	f("capacity>900", &result.Find{By: "rate", FindAnswer: result.FindAnswer{Outcome: "none holds", LimitedBy: "server"}}, gate.Missed, "capacity is 0.000/s")
+	f("capacity>900", &result.Find{By: "rate", FindAnswer: found(950)}, gate.Passed, "capacity is 950 requests/s")
+	f("capacity>900", &result.Find{By: "users", FindAnswer: found(12)}, gate.Missed, "capacity is 12 users")
+	f("capacity>900", &result.Find{By: "rate", FindAnswer: result.FindAnswer{Outcome: "none holds", LimitedBy: "server"}}, gate.Missed, "no load holds the objectives")
 	f("capacity>900", &result.Find{By: "rate", FindAnswer: result.FindAnswer{Outcome: "open"}}, gate.Void, "no capacity was found: open")
 	f("capacity>900", nil, gate.Missed, "only 'redline find' and 'redline tune' measure a capacity")
 	slow := found(2000)
 	slow.Tier = "slow"
-	f("capacity.slow>900", &result.Find{By: "rate", FindAnswer: found(10), Tiers: []result.FindAnswer{slow}}, gate.Passed, "capacity is 2000/s")
+	f("capacity.slow>900", &result.Find{By: "rate", FindAnswer: found(10), Tiers: []result.FindAnswer{slow}}, gate.Passed, "capacity is 2000 requests/s")
 	f("capacity.fast>900", &result.Find{By: "rate", FindAnswer: found(10)}, gate.Missed, `capacity.fast: the search has no tier "fast"`)
 	f("capacity>900ms", &result.Find{By: "rate", FindAnswer: found(950)}, gate.Missed, "capacity is in /s, so capacity>900ms cannot be its bound")
 	f("capacity>9/s", &result.Find{By: "users", FindAnswer: found(12)}, gate.Missed, "capacity is in users, so capacity>9/s cannot be its bound")
-	f("Capacity>9/s", &result.Find{By: "rate", FindAnswer: found(12)}, gate.Passed, "capacity is 12.00/s")
+	f("Capacity>9/s", &result.Find{By: "rate", FindAnswer: found(12)}, gate.Passed, "capacity is 12 requests/s")
 }
 
 // Rules about the answer of a search are checked before it, too.
@@ -65,4 +67,26 @@ func TestGoodputInPercent(t *testing.T) {
 			t.Errorf("%s: %+v %v %v", rule, got, ok, err)
 		}
 	}
+}
+
+// The objectives of a search that is complete are checks: they hold at some load, at none, or the client was the limit.
+func TestObjectivesAreChecks(t *testing.T) {
+	slo := []string{"p99<5ms", "error_rate<1%"}
+	f := func(res result.Result, want ...result.Check) {
+		t.Helper()
+		if diff := cmp.Diff(want, gate.Apply(&res, nil).Findings); diff != "" {
+			t.Error(diff)
+		}
+	}
+	none := result.FindAnswer{Tier: "fast", Objectives: slo, Outcome: "none holds", LimitedBy: "server"}
+	held := result.FindAnswer{Tier: "slow", Objectives: slo, Outcome: "found", Capacity: &result.Capacity{Value: 8}}
+	f(result.Result{Find: &result.Find{By: "users", State: "complete", FindAnswer: held}}, result.Check{Rule: "p99<5ms error_rate<1%", OK: true, Text: "capacity is 8 users"})
+	f(result.Result{Find: &result.Find{State: "complete", FindAnswer: none}}, result.Check{Rule: "p99<5ms error_rate<1%", Text: "no load holds the objectives"})
+	f(result.Result{Find: &result.Find{State: "complete", FindAnswer: result.FindAnswer{Objectives: slo, Outcome: "client limit", LimitedBy: "client"}}},
+		result.Check{Rule: "p99<5ms error_rate<1%", Unknown: true, Text: "no capacity was found: client limit"})
+	f(result.Result{Find: &result.Find{By: "concurrency", State: "complete", FindAnswer: none, Tiers: []result.FindAnswer{none, held}}},
+		result.Check{Rule: "fast: p99<5ms error_rate<1%", Text: "no load holds the objectives"}, result.Check{Rule: "slow: p99<5ms error_rate<1%", OK: true, Text: "capacity is 8 in flight"})
+	f(result.Result{Tune: &result.Tune{State: "complete", Objectives: slo}}, result.Check{Rule: "p99<5ms error_rate<1%", Text: "no candidate holds the objectives at any load"})
+	f(result.Result{Find: &result.Find{State: "interrupted", FindAnswer: none}})
+	f(result.Result{Tune: &result.Tune{State: "failed", Objectives: slo}})
 }

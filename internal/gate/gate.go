@@ -43,10 +43,10 @@ func (g *Gate) Outcome() Outcome {
 	return out
 }
 
-// Apply checks a result against the rules. A rule without a matching level is missed: a gate that checks nothing must not
+// Apply checks a result against the rules; the objectives of a search are rules too. A rule without a matching level is missed: a gate that checks nothing must not
 // pass.
 func Apply(res *result.Result, rules []Rule) *Gate {
-	g := &Gate{Invalid: invalid(res)}
+	g := &Gate{Invalid: invalid(res), Findings: objectives(res)}
 	for i := range rules {
 		r := &rules[i]
 		if tier, ok := r.aboutCapacity(); ok {

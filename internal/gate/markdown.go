@@ -83,7 +83,7 @@ func levelTable(b *strings.Builder, levels []result.Level) {
 		for _, i := range kept {
 			text := ""
 			if r, ok := levels[j].Read(columns[i].name); ok {
-				if text = Figure(r); r.Needs > 0 {
+				if text = Figure(r); r.Needs > 0 || r.Unit == "ms" && levels[j].Client.Requests == 0 {
 					text = "–"
 				}
 			}

@@ -47,7 +47,7 @@ type Entry struct {
 	// MissedRules is how many checks of the run failed: a rule at a level, or the comparison with its baseline.
 	MissedRules int `json:"missed_rules,omitempty"`
 	Levels      int `json:"levels"`
-	// Best is the highest throughput of a level, P99Ms the p99 latency there.
+	// Best is the highest throughput of a level, P99Ms the p99 latency there, 0 if too few requests were measured.
 	Best  float64 `json:"best_throughput"`
 	P99Ms float64 `json:"best_p99_ms"`
 	// Capacity is what a search found, as "512 /s"; empty for other runs.
@@ -144,7 +144,10 @@ func describe(res *result.Result) Entry {
 	for i := range res.Levels {
 		lv := &res.Levels[i]
 		if lv.Client.InferPerSec > e.Best {
-			e.Best, e.P99Ms = lv.Client.InferPerSec, float64(lv.Client.Latency.At(99))/1e6
+			e.Best, e.P99Ms = lv.Client.InferPerSec, 0
+			if result.Enough(99, lv.Client.Requests) {
+				e.P99Ms = float64(lv.Client.Latency.At(99)) / 1e6
+			}
 		}
 	}
 	e.ID = start.Format("20060102-150405") + "-" + slug(cmp.Or(e.Label, e.Model, e.Command))

@@ -34,7 +34,7 @@ func (a *Access) Rows() []option.Row {
 		{Long: "api-key-env", Arg: "VARIABLE", Help: "environment variable that contains the API key, sent as Authorization: Bearer KEY", To: option.Text(&a.KeyVariable)},
 		{Long: "ca-file", Arg: "FILE", Help: "PEM file of certificate authorities to trust, instead of the system's", To: option.Text(&a.CAFile)},
 		{Long: "insecure", Help: "do not verify the certificate of an HTTPS server", To: option.Switch(&a.Insecure)},
-		{Long: "timeout", Arg: "TIME", Help: "time limit for each response", To: option.Duration(&a.Timeout)},
+		{Long: "timeout", Arg: "TIME", Help: "time limit for each response", To: option.Time(&a.Timeout, time.Second)},
 	})
 }
 

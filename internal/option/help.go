@@ -157,6 +157,13 @@ func (r *Row) meaning(more ...string) string {
 	if r.Unit != "" && r.defaultText() == "" {
 		parts = append(parts, "in "+r.Unit)
 	}
+	switch r.To.Unit {
+	case "":
+	case "bytes":
+		parts = append(parts, "a size without a unit is in bytes")
+	default:
+		parts = append(parts, "a time without a unit is in "+r.To.Unit)
+	}
 	parts = append(parts, more...)
 	if r.Repeat {
 		parts = append(parts, "may be repeated")
@@ -193,7 +200,7 @@ func Markdown(commands []Command) string {
 
 This page lists the options of every command. ` + "`redline profile`" + ` and the program under the name ` + "`perf_analyzer`" + ` share a table;
 options marked *redline* exist only in ` + "`redline profile`" + `. A long option may be abbreviated if the abbreviation is unique.
-A time or a size may have a unit (250ms, 5s, 2m, 64KiB, 32MB); a bare number has the unit that the option names.
+A time or a size may have a unit (250ms, 5s, 2m, 64KiB, 32MB); the option says which unit a bare number has.
 `)
 	for i := range commands {
 		c := &commands[i]

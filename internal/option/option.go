@@ -32,7 +32,7 @@ type Row struct {
 	Arg     string
 	Help    string
 	Default string // default value in words; empty: the default of To
-	Unit    string // unit of the value
+	Unit    string // unit of the value, if it takes no other; a time or a size has its unit in To
 	Repeat  bool   // may be given several times
 	Writes  bool   // the command writes the file that the value names
 	// Optional: the value may be omitted; Set then receives the empty text. The value is the next argument, unless that is an option.

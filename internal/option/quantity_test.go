@@ -12,3 +12,11 @@ func TestTimesAreShort(t *testing.T) {
 		}
 	}
 }
+
+func TestSizesAreShort(t *testing.T) {
+	for n, want := range map[int64]string{0: "0", 1000: "1000", 100 << 10: "100KiB", 32 << 20: "32MiB", 1 << 40: "1024GiB"} {
+		if got := shortSize(n); got != want {
+			t.Errorf("%d: %s", n, got)
+		}
+	}
+}

@@ -33,7 +33,7 @@ func (v *values) rows() []option.Row {
 		{Long: "number", Also: "count", Arg: "N", Help: "a number", Unit: "requests", To: option.Int(&v.N, 2)},
 		{Long: "share", Arg: "P", Help: "a share", To: option.Float(&v.F, 0, 1)},
 		{Long: "rate", Arg: "PCT", Help: "a rate", To: option.Percent(&v.Share, 100)},
-		{Long: "time", Arg: "D", Help: "a time", To: option.Duration(&v.D)},
+		{Long: "time", Arg: "D", Help: "a time", To: option.Time(&v.D, time.Second)},
 	}), option.Group("More options", []option.Row{
 		{Long: "kind", Arg: "NAME", Help: "a kind. It may be written in any case", To: option.OneOf(&v.Kind, "One", "Two", "Three")},
 		{Long: "a-very-long-name-of-an-option", Arg: "FILE", Repeat: true, Help: "a list", To: option.Append(&v.List)},
@@ -75,7 +75,8 @@ func TestParse(t *testing.T) {
 	fault("--count 1", `--number is a whole number of at least 2, not "1"`)
 	fault("--share NaN", `--share is a number from 0 to 1, not "NaN"`)
 	fault("--rate 101", `--rate is a percentage from 0 to 100, not "101"`)
-	fault("--time 5", `--time is a time with its unit, as 5s or 250ms, not "5"`)
+	fault("--time 5x", `--time is a time such as 5s or 250ms, or a number of seconds, not "5x"`)
+	f("--time 5", func(v *values) { v.D = 5 * time.Second })
 	fault("--kind four", `--kind is One, Two or Three, not "four"`)
 	fault("--no", "unknown option '--no'; did you mean --on?")
 	fault("--nubmer 3", "unknown option '--nubmer'; did you mean --number?")
@@ -98,7 +99,8 @@ Options
       --number N                a number; also --count (7 requests)
       --share P                 a share (0.5)
       --rate PCT                a rate (3%)
-      --time D                  a time (1s)
+      --time D                  a time; a time without a unit is in s
+                                (1s)
 
 More options
       --kind NAME               a kind. It may be written in any case

@@ -16,6 +16,14 @@ type Value struct {
 	Set     func(text string) error
 	Default string   // empty is not shown
 	Words   []string // values that shells offer
+	// Unit is the unit of a bare number in a value that is, or contains, a time or a size: "s", "ms" or "bytes".
+	Unit string
+}
+
+// In is v with the unit of a bare number in its text.
+func (v Value) In(unit string) Value {
+	v.Unit = unit
+	return v
 }
 
 // Of is v with words that shells offer.

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"time"
+
+	"github.com/redline-bench/redline/internal/unit"
 )
 
 // ThinkTime is how long a slot of a closed loop waits after a request has ended before it sends the next: a time drawn
@@ -17,16 +19,16 @@ type ThinkTime struct {
 // maxThinkTime is the longest mean that can be asked for.
 const maxThinkTime = 24 * time.Hour
 
-// ParseThinkTime reads "100ms" or "100ms±20ms"; "+-" stands for "±" too.
+// ParseThinkTime reads "100ms" or "100ms±20ms"; "+-" stands for "±" too. A time without a unit is in seconds.
 func ParseThinkTime(text string) (ThinkTime, error) {
 	mean, spread, drawn := strings.Cut(strings.Replace(text, "+-", "±", 1), "±")
 	if !drawn {
 		spread = "0s"
 	}
-	m, err := time.ParseDuration(strings.TrimSpace(mean))
-	s, bad := time.ParseDuration(strings.TrimSpace(spread))
+	m, err := unit.Time(mean, time.Second)
+	s, bad := unit.Time(spread, time.Second)
 	switch {
-	case err != nil || bad != nil || m < 0 || s < 0 || m > maxThinkTime:
+	case err != nil || bad != nil || m > maxThinkTime:
 		return ThinkTime{}, fmt.Errorf("is a time of at most 24h, such as 100ms or 100ms±20ms, not '%s'", text)
 	case s > m:
 		return ThinkTime{}, fmt.Errorf("has a spread that is longer than the time itself: '%s'", text)

@@ -31,8 +31,9 @@ func TestParseThinkTime(t *testing.T) {
 	f("1s+-1s", time.Second, time.Second, "")
 	f("1.5ms ± 500us", 1500*time.Microsecond, 500*time.Microsecond, "")
 	f("0", 0, 0, "")
+	f("1.5±0.5", 1500*time.Millisecond, 500*time.Millisecond, "")
 	f("24h±24h", 24*time.Hour, 24*time.Hour, "")
-	for _, text := range []string{"", "100", "±1s", "1s±", "-1s", "1s±-1s", "1s±1", "25h", "1s±1s±1s", "1s±1s+-1s"} {
+	for _, text := range []string{"", "100000", "±1s", "1s±", "-1s", "1s±-1s", "25h", "1s±1s±1s", "1s±1s+-1s"} {
 		f(text, 0, 0, "is a time of at most 24h")
 	}
 	f("1s±2s", 0, 0, "has a spread that is longer than the time itself: '1s±2s'")

@@ -89,7 +89,7 @@ func (o *Outcome) Rows() []option.Row {
 			Help: "give this share of the requests a W3C traceparent and send their spans to the collector of --otlp, so that the server's own spans appear below them",
 			To:   option.Percent(&o.TraceRequests, 100),
 		},
-		{Long: "assert", Arg: "RULE", Repeat: true, Help: "fail the run (exit code 4) unless the rule holds at every level: 'p99<50ms', 'throughput>900', 'error_rate<0.1%'; with find and tune: 'capacity>900'", To: option.Append(&o.Asserts)},
+		{Long: "assert", Arg: "RULE", Repeat: true, Help: "fail the run (exit code 4) unless the rule holds at every level: 'p99<50ms', 'throughput>900', 'error_rate<0.1%'; with find and tune: 'capacity>900'", To: option.Append(&o.Asserts).In("ms")},
 		{Long: "baseline", Arg: "RUN", Help: "compare with an earlier run (an id of redline history, a result file or a folder) and fail (exit code 4) if this run is worse", To: option.Text(&o.Baseline)},
 		{Long: "max-regression", Arg: "PCT", Help: "allowed change for the worse from the baseline. A number fails if its whole confidence interval is beyond it", To: option.Percent(&o.MaxRegression, 1e6)},
 		{Long: "junit", Arg: "FILE", Writes: true, Help: "write the assertions as JUnit XML, for CI", To: option.Text(&o.JUnit)},

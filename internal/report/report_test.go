@@ -193,13 +193,13 @@ func TestVerdict(t *testing.T) {
 			t.Errorf("%s (-got +want):\n%s", v.State, d)
 		}
 	}
-	f(result.Verdict{State: result.Valid}, "Verdict: valid, the client kept up and every level is stable\n")
+	f(result.Verdict{State: result.Valid}, "Verdict: valid, the client kept up\n")
 	f(result.Verdict{State: result.ClientLimited, Reasons: []result.Reason{{What: "concurrency 64: kept 50 requests in flight where 64 were asked for", Try: "give the client more CPU"}}},
 		`Verdict: client-limited, the client, not the server, limited some of these numbers
   concurrency 64: kept 50 requests in flight where 64 were asked for
     try: give the client more CPU
 `)
-	f(result.Verdict{State: result.Failed, Reasons: []result.Reason{{What: "nothing listens"}}}, "Verdict: failed, the run did not complete\n  nothing listens\n")
+	f(result.Verdict{State: result.Failed, Reasons: []result.Reason{{What: "mismatch: 3, not 4"}}}, "Verdict: failed, responses were wrong\n  mismatch: 3, not 4\n")
 	var b bytes.Buffer
 	report.Verdict(&b, &result.Result{Verdict: result.Verdict{State: result.Interrupted}, Interrupted: true}, report.Style{})
 	if want := "Verdict: interrupted, the results are those up to the interrupt\n"; b.String() != want {

@@ -37,6 +37,9 @@ func verdictWords(r *result.Result) (color, meaning string) {
 		if len(r.Levels) > 0 && !slices.ContainsFunc(r.Levels, func(lv result.Level) bool { return !lv.Idle }) {
 			return green, "this part of the load had nothing to send"
 		}
+		if len(r.Levels) == 0 { // a search without an answer
+			return green, "the client kept up"
+		}
 		if untested {
 			return green, "the client kept up; stability was not tested"
 		}
@@ -48,6 +51,9 @@ func verdictWords(r *result.Result) (color, meaning string) {
 	case result.TooShort:
 		return yellow, "the run is too short to judge"
 	case result.Failed:
+		if r.Error == "" {
+			return red, "responses were wrong"
+		}
 		return red, "the run did not complete"
 	case result.ServerFailed:
 		return red, "too many requests failed"

@@ -1,6 +1,10 @@
 package result
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/redline-bench/redline/internal/unit"
+)
 
 // Find is a search for the highest load at which the objectives hold.
 type Find struct {
@@ -114,6 +118,18 @@ func (f *Find) Answer(tier string) *FindAnswer {
 		}
 	}
 	return nil
+}
+
+// Load writes a load with its unit, for people.
+func (f *Find) Load(v float64) string {
+	switch text := unit.Digits(v, 4); f.By {
+	case "rate":
+		return text + " requests/s"
+	case "concurrency":
+		return text + " in flight"
+	default:
+		return text + " " + f.By
+	}
 }
 
 // Unit is that of the load.

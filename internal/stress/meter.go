@@ -108,8 +108,10 @@ func (s *Summary) Result() *result.Result {
 	case !s.Passed():
 		res.Verdict.State = result.Failed
 		for _, f := range lv.Failures {
-			res.Verdict.Reasons = append(res.Verdict.Reasons, result.Reason{What: f.Class + ": " + f.Text, Try: "the line after replay: in the output sends just that again"})
+			res.Verdict.Reasons = append(res.Verdict.Reasons, result.Reason{What: f.Class + ": " + f.Text, Try: "run the line after 'replay:' in the output: it sends that sequence again"})
 		}
+	case s.Interrupted:
+		res.Verdict.State = result.Interrupted
 	default:
 		res.Verdict.State = result.Valid
 	}

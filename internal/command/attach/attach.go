@@ -73,7 +73,9 @@ func Run(p *command.IO, args []string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	conf := coordinator.Config(p, fleet.Config{Fleet: o.fleet})
+	before := *p // of the run, whose IO is made later
+	before.Stderr = p.FoldedErr()
+	conf := coordinator.Config(&before, fleet.Config{Fleet: o.fleet})
 	if o.drop {
 		defer bus.Close()
 		return command.ExitOK, fleet.Drop(sigs.Soft, bus.Bus, conf)
@@ -101,7 +103,7 @@ func Run(p *command.IO, args []string) (int, error) {
 }
 
 func (o *options) sayKnown(p *command.IO, run *fleet.Run) {
-	fmt.Fprintf(p.Stderr, "run %s: levels that were over when its coordinator ended: %d\n", o.fleet.Run, len(run.Known()))
+	fmt.Fprintf(p.FoldedErr(), "run %s: levels that were over when its coordinator ended: %d\n", o.fleet.Run, len(run.Known()))
 }
 
 // plan is the plan of the run with what the command line gives.

@@ -186,7 +186,7 @@ func RunLLM(p *command.IO, own json.RawMessage, args []string) (int, error) {
 		return 0, err
 	}
 	if err != nil {
-		fmt.Fprintf(p.Stderr, "redline %s: %v; see redline llm --help\n", LLM, err)
+		fmt.Fprintf(p.FoldedErr(), "redline %s: %v; see redline llm --help\n", LLM, err)
 		return command.ExitError, nil
 	}
 	c := calibration{command: LLM, plan: run.Plan(), json: run.JSON(), measure: run.Measure}
@@ -197,7 +197,7 @@ func RunLLM(p *command.IO, own json.RawMessage, args []string) (int, error) {
 func (c *calibration) run(p *command.IO) int {
 	path := p.CalibrationFile()
 	if path == "" {
-		fmt.Fprintf(p.Stderr, "redline %s: no folder to keep the calibration in; set HOME or XDG_CACHE_HOME\n", c.command)
+		fmt.Fprintf(p.FoldedErr(), "redline %s: no folder to keep the calibration in; set HOME or XDG_CACHE_HOME\n", c.command)
 		return command.ExitError
 	}
 	res := &result.Result{Schema: result.Schema, Tool: "redline", Version: p.Version, Command: c.command, Plan: c.plan, Levels: []result.Level{}, StartUnixNs: time.Now().UnixNano(), Environment: levels.Environment()}
@@ -214,7 +214,7 @@ func (c *calibration) run(p *command.IO) int {
 		err = report.WriteFile(p.Files, c.json, res)
 	}
 	if err != nil {
-		fmt.Fprintf(p.Stderr, "redline %s: %v\n", c.command, err)
+		fmt.Fprintf(p.FoldedErr(), "redline %s: %v\n", c.command, err)
 		if sigs.Soft.Err() != nil {
 			return command.ExitInterrupted
 		}

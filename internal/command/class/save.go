@@ -39,7 +39,7 @@ func Save(p *command.IO, path, name string, args []string, rows []option.Row, ou
 		return fmt.Errorf("--save-scenario: %w", err)
 	}
 	if len(variables) > 0 {
-		fmt.Fprintf(p.Stderr, "redline %s: %s has no secrets: it reads them from the environment, set %s before 'redline run'\n", name, path, strings.Join(variables, ", "))
+		fmt.Fprintf(p.FoldedErr(), "redline %s: %s has no secrets: it reads them from the environment, set %s before 'redline run'\n", name, path, strings.Join(variables, ", "))
 	}
 	return nil
 }

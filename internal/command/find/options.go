@@ -47,8 +47,8 @@ func defaults() *options {
 
 func (o *options) rows() []option.Row {
 	return slices.Concat(option.Group("Objectives", []option.Row{
-		{Long: "slo", Arg: "RULE", Repeat: true, Help: "objective that must hold: 'p99<50ms', 'error_rate<0.1%', 'ttft.p99<200ms', 'goodput>=95%'; the rules are those of --assert", To: option.Append(&o.slo)},
-		{Long: "tier", Arg: "'NAME: RULE RULE'", Repeat: true, Help: "objectives of a tier with its own answer; tiers share their probes", To: option.Append(&o.tiers)},
+		{Long: "slo", Arg: "RULE", Repeat: true, Help: "objective that must hold: 'p99<50ms', 'error_rate<0.1%', 'ttft.p99<200ms', 'goodput>=95%'; the rules are those of --assert", To: option.Append(&o.slo).In("ms")},
+		{Long: "tier", Arg: "'NAME: RULE RULE'", Repeat: true, Help: "objectives of a tier with its own answer; tiers share their probes", To: option.Append(&o.tiers).In("ms")},
 		{Long: "preset", Arg: "NAME", Help: "percentile, shortest time and smallest number of requests of an MLPerf-like scenario: " + strings.Join(presetNames(), ", ") + "; never an MLPerf result", To: option.OneOf(&o.preset, presetNames()...)},
 	}), option.Group("Search", []option.Row{
 		{Long: "by", Arg: "WHAT", Help: "load to search: rate (requests/s in open loop), concurrency (requests or conversations in flight) or users (llm: conversations with pauses)", To: option.OneOf(&o.by, byRate, byConcurrency, byUsers)},
@@ -57,11 +57,11 @@ func (o *options) rows() []option.Row {
 		{Long: "first", Arg: "LOAD", Default: "from the latency of single requests", Help: "load of the first probe", To: option.Float(&o.first, 0, 1e9)},
 		{Long: "resolution", Arg: "PCT", Help: "end the search when the loads that hold and those that fail are this near to each other", To: option.Percent(&o.resolution, 50)},
 	}), option.Group("Time", []option.Row{
-		{Long: "confirm", Arg: "TIME", Help: "duration of the confirmation at the answer", To: option.Duration(&o.confirm)},
-		{Long: "settle", Arg: "TIME", Default: "2s, longer for slow responses", Help: "start of each probe that is not measured", To: option.Duration(&o.settle)},
-		{Long: "probe-min", Arg: "TIME", Default: "3s, longer for slow responses", Help: "shortest measured time of a probe", To: option.Duration(&o.probeMin)},
-		{Long: "probe-max", Arg: "TIME", Default: "30s, longer for slow responses", Help: "longest measured time of a probe; what is undecided then is judged by its value", To: option.Duration(&o.probeMax)},
-		{Long: "budget", Arg: "TIME", Help: "start no further probe after this time; 0 for no limit", To: option.Duration(&o.budget)},
+		{Long: "confirm", Arg: "TIME", Help: "duration of the confirmation at the answer", To: option.Time(&o.confirm, time.Second)},
+		{Long: "settle", Arg: "TIME", Default: "2s, longer for slow responses", Help: "start of each probe that is not measured", To: option.Time(&o.settle, time.Second)},
+		{Long: "probe-min", Arg: "TIME", Default: "3s, longer for slow responses", Help: "shortest measured time of a probe", To: option.Time(&o.probeMin, time.Second)},
+		{Long: "probe-max", Arg: "TIME", Default: "30s, longer for slow responses", Help: "longest measured time of a probe; what is undecided then is judged by its value", To: option.Time(&o.probeMax, time.Second)},
+		{Long: "budget", Arg: "TIME", Help: "start no further probe after this time; 0 for no limit", To: option.Time(&o.budget, time.Second)},
 	}))
 }
 

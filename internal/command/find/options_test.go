@@ -60,7 +60,7 @@ func TestWrongOptions(t *testing.T) {
 	f("--tier|a: p99<1s|--tier|a: p99<2s", "two tiers")
 	f("--slo|p99<1s|--lowest|5|--highest|4", "is above --highest")
 	f("--slo|p99<1s|--probe-min|5s|--probe-max|4s", "is longer than --probe-max")
-	f("--slo|p99<1s|--confirm|x", "is a time with its unit")
+	f("--slo|p99<1s|--confirm|x", "is a time such as 5s or 250ms, or a number of seconds")
 	f("--slo|p99<1s|--resolution|0", "--resolution")
 	f("--preset|mlperf-server|--slo|p95<15ms", "judges p99")
 	f("--preset|mlperf-server|--slo|P95<15ms", "judges p99")

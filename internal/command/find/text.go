@@ -20,15 +20,7 @@ import (
 func number(v float64) string { return unit.Digits(v, 4) }
 
 // load names a load with its unit.
-func (s *session) load(v float64) string {
-	switch s.opts.by {
-	case byRate:
-		return number(v) + " requests/s"
-	case byUsers:
-		return number(v) + " users"
-	}
-	return number(v) + " in flight"
-}
+func (s *session) load(v float64) string { return (&result.Find{By: s.opts.by}).Load(v) }
 
 func (s *session) head(single time.Duration) {
 	what := map[string]string{byRate: "request rate", byConcurrency: "concurrency", byUsers: "number of users"}[s.opts.by]

@@ -30,7 +30,7 @@ func (o *options) genaiperfRows() []option.Row {
 			}
 			return fmt.Errorf("is triton or openai, not %q: use 'redline profile --service-kind %s'", v, v)
 		}).Of("triton", "openai")},
-		{Long: "measurement-interval", Short: 'p', Arg: "MS", Help: "--benchmark-duration in milliseconds, or with a unit", To: option.Time(&o.Duration, time.Millisecond)},
+		{Long: "measurement-interval", Short: 'p', Arg: "TIME", Help: "--benchmark-duration", To: option.Time(&o.Duration, time.Millisecond)},
 		{Long: "output-tokens-mean-deterministic", Help: "request responses of exactly the length of --output-tokens-mean: sends min_tokens and ignore_eos, to Triton min_length", To: option.Switch(&o.ExactOutput)},
 	}
 	for _, h := range genaiperfHints {

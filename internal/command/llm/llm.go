@@ -71,7 +71,7 @@ Loads a language model and measures it token by token: time to first token, inte
 Options that AIPerf also has have AIPerf's names. docs/llm.md is the manual, docs/metrics.md has every formula.
 `, Examples: `  redline llm -m mock-llm --embedded --streaming --concurrency 1,8 --output-tokens-mean 64
       try it out: no server needed
-  redline llm -m llama -u gpu:8000 --streaming --request-rate 5,10 --benchmark-duration 60 --goodput "ttft:200 itl:20"
+  redline llm -m llama -u gpu:8000 --streaming --request-rate 5,10 --duration 60s --goodput "ttft:200ms itl:20ms"
       measure at 5 and 10 requests per second how many responses meet the bounds
   redline llm -u localhost:9001 -i grpc -m ensemble --concurrency 1,4,8 --input-data prompts.jsonl --tokenizer-path DIR
       measure a Triton text model with prompts from a file

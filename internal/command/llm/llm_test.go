@@ -60,7 +60,7 @@ func TestLLMContradictions(t *testing.T) {
 		"--arrival-pattern constant --arrival-smoothness 2", "--exports nonsense", "--concurrency-stages 1:5 --concurrency 3",
 		"--concurrency 0", "--concurrency 5:1", "--request-rate -1", "--stages 5", "--stages 5:x", "--benchmark-duration x", "--header x", "--extra-inputs x", "--console x",
 		"--warmup-concurrency 4", "--request-rate-series nofile", "--random-range-ratio 2", "--random-range-ratio 0.1 --seq-dist 1,1:100",
-		"--think-time 1", "--think-time 1s+-2s", "--think-time 1s --request-rate 5", "--think-time 1s --stages 5:1s", "--think-time 1s --input-file f --fixed-schedule",
+		"--think-time 1x", "--think-time 1s+-2s", "--think-time 1s --request-rate 5", "--think-time 1s --stages 5:1s", "--think-time 1s --input-file f --fixed-schedule",
 		"--per-chunk-usage --no-usage", "--endpoint-type completions --system-prompt x", "--endpoint-type completions --conversation-turn-mean 3",
 		"--server-metrics-formats parquet", "--image-source assets", "--audio-format mp3",
 		"--apply-chat-template", "--apply-chat-template --tokenizer t --endpoint-type embeddings",

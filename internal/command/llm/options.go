@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -88,11 +87,11 @@ func (o *options) targetRows() []option.Row {
 		{Long: "no-usage", Help: "do not request the server's token counts in streams", To: option.Switch(&o.NoUsage)},
 		{Long: "per-chunk-usage", Help: "request the server's token counts in every chunk (vLLM, TensorRT-LLM)", To: option.Switch(&o.Chunks)},
 		{Long: "session-header", Arg: "NAME", Help: "header that carries the conversation's id, for routers; X-Request-ID carries the request's id", To: option.Text(&o.Session)},
-		{Long: "wait-for-model-timeout", Arg: "SECONDS", Help: "wait up to this long for the model to be ready; 0 does not wait", To: seconds(&o.Wait.Timeout)},
+		{Long: "wait-for-model-timeout", Arg: "TIME", Help: "wait up to this long for the model to be ready; 0 does not wait", To: seconds(&o.Wait.Timeout)},
 		{Long: "wait-for-model-mode", Arg: "HOW", Help: "what ready means: models (the model is listed), inference (it responds), or both", To: option.OneOf(&o.Wait.Mode, "models", "inference", "both")},
-		{Long: "wait-for-model-interval", Arg: "SECONDS", Help: "time between two checks of --wait-for-model-timeout", To: seconds(&o.Wait.Every)},
-		{Long: "request-timeout-seconds", Arg: "SECONDS", Default: "21600", Help: "time limit of a request; a request that takes longer fails", To: seconds(&o.Timeout)},
-		{Long: "max-response-bytes", Arg: "N", Default: strconv.Itoa(plan.DefaultMaxResponse), Help: "size limit of a response, decompressed and with all its events; a request with a larger response fails", To: option.Bytes(&o.Largest, 1, plan.MostResponse)},
+		{Long: "wait-for-model-interval", Arg: "TIME", Help: "time between two checks of --wait-for-model-timeout", To: seconds(&o.Wait.Every)},
+		{Long: "request-timeout-seconds", Arg: "TIME", Default: "6h", Help: "time limit of a request; a request that takes longer fails", To: seconds(&o.Timeout)},
+		{Long: "max-response-bytes", Arg: "SIZE", Default: "32MiB", Help: "size limit of a response, decompressed and with all its events; a request with a larger response fails", To: option.Bytes(&o.Largest, 1, plan.MostResponse)},
 		{Long: "http-version", Arg: "VERSION", Help: "HTTP version: auto, 1.1 or 2", To: plan.HTTPVersion(&o.HTTP)},
 		{Long: "ssl-grpc-use-ssl", Help: "gRPC: use TLS", To: option.Switch(&o.GRPCTLS)},
 		{Long: "ca-file", Also: "ssl-https-ca-certificates-file ssl-grpc-root-certifications-file", Arg: "FILE", Help: "PEM file of certificate authorities to trust, instead of the system's", To: option.Text(&o.TLS.CAFile)},
@@ -128,12 +127,12 @@ func (o *options) loadRows() []option.Row {
 			}
 			o.Stages, err = pace.ParseStages(v)
 			return err
-		})},
-		{Long: "concurrency-stages", Arg: "LIST", Help: `numbers of conversations of one level, one after another: "8:30s,32:1m"; "8-32:30s" rises from 8 to 32`, To: option.Parsed(&o.SessionStages, pace.ParseStages)},
-		{Long: "concurrency-ramp-duration", Arg: "SECONDS", Help: "time over which the conversations start, one after another", To: seconds(&o.Ramp)},
-		{Long: "request-rate-ramp-duration", Arg: "SECONDS", Help: "time over which the rate rises from 0 to --request-rate", To: seconds(&o.RateRamp)},
-		{Long: "think-time", Arg: "DURATION[±SPREAD]", Default: "0s", Help: "closed loop: wait this long after a request has ended before the next is sent in its place, such as 100ms or " +
-			"100ms±20ms (uniform, drawn from --random-seed; +- stands for ±); no latency includes it", To: option.Parsed(&o.ThinkTime, pace.ParseThinkTime)},
+		}).In("s")},
+		{Long: "concurrency-stages", Arg: "LIST", Help: `numbers of conversations of one level, one after another: "8:30s,32:1m"; "8-32:30s" rises from 8 to 32`, To: option.Parsed(&o.SessionStages, pace.ParseStages).In("s")},
+		{Long: "concurrency-ramp-duration", Arg: "TIME", Help: "time over which the conversations start, one after another", To: seconds(&o.Ramp)},
+		{Long: "request-rate-ramp-duration", Arg: "TIME", Help: "time over which the rate rises from 0 to --request-rate", To: seconds(&o.RateRamp)},
+		{Long: "think-time", Arg: "TIME[±SPREAD]", Help: "closed loop: wait this long after a request has ended before the next is sent in its place, such as 100ms or " +
+			"100ms±20ms (uniform, drawn from --random-seed; +- stands for ±); no latency includes it", To: option.Parsed(&o.ThinkTime, pace.ParseThinkTime).In("s")},
 		{Long: "prefill-concurrency", Arg: "N", Help: "limit of requests that wait for their first token", To: option.Int(&o.Prefill, 0)},
 		{Long: "user-centric-rate", Arg: "RATE", Help: "requests per second of all users together; each user sends at constant intervals", To: option.Float(&o.UserRate, 0, 1e9)},
 		{Long: "num-users", Arg: "N", Help: "number of users of --user-centric-rate", To: option.Int(&o.Users, 0)},
@@ -142,15 +141,15 @@ func (o *options) loadRows() []option.Row {
 		{Long: "segment", Arg: "NUMBER/COUNT", Help: "send one part of the load: 2/5 is the second of five equal parts. Start all parts with the same options, on several " +
 			"machines; together they send exactly the requests of one run without this option", To: option.Parsed(&o.Segment, segment.Parse)},
 		{Long: "replay-speedup", Also: "synthesis-speedup-ratio", Arg: "FACTOR", Help: "divide the times of a schedule by this factor", To: option.Float(&o.Data.Trace.Speedup, 0, 1e9)},
-		{Long: "fixed-schedule-start-offset", Arg: "MS", Help: "skip requests of the schedule before this time", To: option.Time(&o.Data.Trace.Start, time.Millisecond)},
-		{Long: "fixed-schedule-end-offset", Arg: "MS", Help: "skip requests of the schedule after this time", To: option.Time(&o.Data.Trace.End, time.Millisecond)},
+		{Long: "fixed-schedule-start-offset", Arg: "TIME", Help: "skip requests of the schedule before this time", To: option.Time(&o.Data.Trace.Start, time.Millisecond)},
+		{Long: "fixed-schedule-end-offset", Arg: "TIME", Help: "skip requests of the schedule after this time", To: option.Time(&o.Data.Trace.End, time.Millisecond)},
 		{Long: "fixed-schedule-auto-offset", Help: "make the first request of a schedule due at the start of the level, as without the option", To: option.Switch(&o.Data.Trace.AutoOffset)},
 		{Long: "no-fixed-schedule-auto-offset", Help: "keep the time before the first request of a schedule", To: option.SwitchOff(&o.Data.Trace.AutoOffset)},
 		{Long: "request-cancellation-rate", Arg: "PERCENT", Help: "percentage of requests that the client cancels", To: option.Float(&o.CancelRate, 0, 100)},
-		{Long: "request-cancellation-delay", Arg: "SECONDS", Help: "cancel these requests this long after they were sent", To: option.Func(func(v string) error {
+		{Long: "request-cancellation-delay", Arg: "TIME", Help: "cancel these requests this long after they were sent", To: option.Func(func(v string) error {
 			o.CancelDelay = new(time.Duration)
 			return seconds(o.CancelDelay).Set(v)
-		})},
+		}).In("s")},
 		{Long: "request-cancellation-tokens", Arg: "PERCENT", Help: "cancel these requests after this percentage of the requested tokens", To: option.Float(&o.CancelTokens, 0, 100)},
 	})
 }
@@ -170,25 +169,25 @@ func (o *options) stopRows() []option.Row {
 	return option.Group("Measurement: length, limits and repeats", []option.Row{
 		{Long: "request-count", Also: "num-requests", Arg: "N", Help: "number of requests of a level", To: option.Int(&o.Requests, 1)},
 		{Long: "num-conversations", Also: "num-sessions conversation-num", Arg: "LIST", Help: "number of conversations of a level; a list, as 10,20, measures a level for each", To: option.Parsed(&o.SessionCounts, intList)},
-		{Long: "benchmark-duration", Also: "duration", Arg: "SECONDS", Help: "duration of a level", To: seconds(&o.Duration)},
-		{Long: "benchmark-grace-period", Arg: "SECONDS", Help: "how long to wait for requests in flight after --benchmark-duration; inf waits for all", To: endlessSeconds(&o.Grace)},
-		{Long: "cooldown-duration", Arg: "SECONDS", Help: "do not count requests sent in this last part of --benchmark-duration", To: seconds(&o.Cooldown)},
+		{Long: "benchmark-duration", Also: "duration", Arg: "TIME", Help: "duration of a level", To: seconds(&o.Duration)},
+		{Long: "benchmark-grace-period", Arg: "TIME", Help: "how long to wait for requests in flight after --benchmark-duration; inf waits for all", To: endlessSeconds(&o.Grace)},
+		{Long: "cooldown-duration", Arg: "TIME", Help: "do not count requests sent in this last part of --benchmark-duration", To: seconds(&o.Cooldown)},
 		{Long: "max-errors", Arg: "N", Help: "end a level after this many failed requests", To: option.Int(&o.MaxErrors, 0)},
 		{Long: "max-error-rate", Arg: "PERCENT", Help: "percentage of failed requests above which a level is not valid; if the option is given, the level also ends there", To: o.errorRate(option.Percent(&o.ValidErrorRate, 100))},
 		{Long: "failed-request-threshold", Arg: "SHARE", Help: "--max-error-rate as a share from 0 to 1", To: o.errorRate(option.Float(&o.ValidErrorRate, 0, 1))},
 		{Long: "until", Arg: "TARGET", Help: `end a level when the confidence interval of a metric is narrow enough: "ttft.p99 ± 5 %"`, To: option.Text(&o.Until)},
-		{Long: "goodput", Short: 'g', Arg: "LIST", Repeat: true, Help: `count requests that meet these bounds, times in ms or with a unit: "ttft:200 itl:20" or "ttft:0.2s"`, To: option.Func(func(v string) error {
+		{Long: "goodput", Short: 'g', Arg: "LIST", Repeat: true, Help: `count requests that meet these bounds: "ttft:200ms itl:20ms"`, To: option.Func(func(v string) error {
 			o.Goodput = strings.TrimSpace(o.Goodput + " " + v)
 			return nil
-		})},
+		}).In("ms")},
 		{Long: "runs", Also: "num-profile-runs", Arg: "N", Help: "measure each level N times; confidence intervals are then computed over the repeats", To: option.Int(&o.Runs, 1)},
 		{Long: "calibrate", Help: "after the run, measure the error of token times on a reference server on this machine, at the pace of each level; takes up to 4 seconds per level", To: option.Switch(&o.Calibrate)},
-		{Long: "profile-run-cooldown-seconds", Arg: "SECONDS", Help: "pause between the repeats of --runs", To: seconds(&o.RunPause)},
+		{Long: "profile-run-cooldown-seconds", Arg: "TIME", Help: "pause between the repeats of --runs", To: seconds(&o.RunPause)},
 		{Long: "no-vary-seed-per-trial", Help: "send the same prompts at the same times in every repeat of --runs; a prefix cache may then contain them", To: option.Switch(&o.SameSeed)},
 		{Long: "vary-seed-per-trial", Help: "send different prompts in every repeat of --runs, as without the option", To: option.SwitchOff(&o.SameSeed)},
 		{Long: "profile-run-disable-warmup-after-first", Help: "warm up before the first repeat of --runs only", To: option.Switch(&o.WarmOnce)},
 		{Long: "no-profile-run-disable-warmup-after-first", Help: "warm up before every repeat of --runs, as without the option", To: option.SwitchOff(&o.WarmOnce)},
-		{Long: "parameter-sweep-cooldown-seconds", Arg: "SECONDS", Help: "pause between levels", To: seconds(&o.Pause)},
+		{Long: "parameter-sweep-cooldown-seconds", Arg: "TIME", Help: "pause between levels", To: seconds(&o.Pause)},
 		{Long: "confidence-level", Arg: "SHARE", Help: "confidence level of intervals; 0 computes no intervals", To: option.Float(&o.Confidence, 0, 0.9999)},
 	})
 }
@@ -200,7 +199,7 @@ func (o *options) outputRows() []option.Row {
 		{Long: "exports", Arg: "LIST", Help: "files to write to --artifact-dir: summary, csv, records, inputs, outputs, raw, slices, profile, genai, vllm, parquet, all", To: option.Text(&o.Exports)},
 		{Long: "export-level", Also: "profile-export-level", Arg: "LEVEL", Help: "files to write to --artifact-dir, by AIPerf's levels: summary, records or raw", To: option.OneOf(&o.ExportLevel, "summary", "records", "raw")},
 		{Long: "export-outputs-json", Help: "write the texts of the responses to outputs.json, like --exports outputs", To: option.Switch(&o.Outputs)},
-		{Long: "slice-duration", Arg: "SECONDS", Help: "length of the time slices of --exports slices", To: seconds(&o.SliceEvery)},
+		{Long: "slice-duration", Arg: "TIME", Help: "length of the time slices of --exports slices", To: seconds(&o.SliceEvery)},
 		{Long: "server-metrics-formats", Arg: "LIST", Repeat: true, Default: "json,csv", Help: "files to write for --server-metrics: json, csv, jsonl", To: option.Func(func(v string) error {
 			o.ScrapeForms = strings.Trim(o.ScrapeForms+","+v, ",")
 			return checkScrapeForms(o.ScrapeForms)

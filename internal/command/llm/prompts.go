@@ -48,13 +48,13 @@ func (o *options) shapeRows() []option.Row {
 		{Long: "sequence-distribution", Also: "seq-dist", Arg: "LIST", Help: `mixture of input and output lengths with their percentages: "256,128:40;512,256:60"`, To: option.Text(&d.Pairs)},
 		{Long: "conversation-turn-mean", Also: "session-turns-mean", Arg: "N", Help: "mean number of turns of a conversation", To: option.Float(&d.Turns.Mean, 1, 1e6)},
 		{Long: "conversation-turn-stddev", Also: "session-turns-stddev", Arg: "N", Help: "standard deviation of the number of turns", To: option.Float(&d.Turns.Std, 0, 1e6)},
-		{Long: "conversation-turn-delay-mean", Also: "session-turn-delay-mean", Arg: "MS", Help: "mean pause before each turn except the first", To: option.TimeIn(&d.Delay.Mean, time.Millisecond, 1e9)},
-		{Long: "conversation-turn-delay-stddev", Also: "session-turn-delay-stddev", Arg: "MS", Help: "standard deviation of the pause", To: option.TimeIn(&d.Delay.Std, time.Millisecond, 1e9)},
+		{Long: "conversation-turn-delay-mean", Also: "session-turn-delay-mean", Arg: "TIME", Help: "mean pause before each turn except the first", To: option.TimeIn(&d.Delay.Mean, time.Millisecond, 1e9)},
+		{Long: "conversation-turn-delay-stddev", Also: "session-turn-delay-stddev", Arg: "TIME", Help: "standard deviation of the pause", To: option.TimeIn(&d.Delay.Std, time.Millisecond, 1e9)},
 		{Long: "conversation-turn-delay-ratio", Also: "session-delay-ratio", Arg: "FACTOR", Default: "1", Help: "multiply all pauses, also those of an input file, by this factor; 0 removes them", To: option.Func(func(v string) error {
 			d.DelayRatio = new(float64)
 			return option.Float(d.DelayRatio, 0, 1e6).Set(v)
 		})},
-		{Long: "inter-turn-delay-cap-seconds", Arg: "SECONDS", Help: "limit of the pause between two turns", To: seconds(&d.DelayCap)},
+		{Long: "inter-turn-delay-cap-seconds", Arg: "TIME", Help: "limit of the pause between two turns", To: seconds(&d.DelayCap)},
 		{Long: "batch-size-text", Short: 'b', Also: "prompt-batch-size batch-size", Arg: "N", Help: "number of texts in a request, for embeddings", To: option.Int(&d.Batch, 0)},
 		{Long: "system-prompt", Arg: "TEXT", Help: "system prompt of every conversation", To: option.Text(&d.System)},
 		{Long: "system-prompt-file", Arg: "FILE", Help: "file that contains the system prompt", To: option.Text(&o.SystemFile)},
@@ -94,8 +94,8 @@ func (o *options) mediaRows() []option.Row {
 			return nil
 		})},
 		{Long: "audio-batch-size", Also: "batch-size-audio", Arg: "N", Default: "1 if an option describes audio", Help: "number of audio clips in a request", To: option.Int(&m.Audios, 0)},
-		{Long: "audio-length-mean", Arg: "SECONDS", Help: "mean length of generated audio", To: option.TimeIn(&m.Seconds.Mean, time.Second, 1e5)},
-		{Long: "audio-length-stddev", Arg: "SECONDS", Help: "standard deviation of the length", To: option.TimeIn(&m.Seconds.Std, time.Second, 1e5)},
+		{Long: "audio-length-mean", Arg: "TIME", Help: "mean length of generated audio", To: option.TimeIn(&m.Seconds.Mean, time.Second, 1e5)},
+		{Long: "audio-length-stddev", Arg: "TIME", Help: "standard deviation of the length", To: option.TimeIn(&m.Seconds.Std, time.Second, 1e5)},
 		{Long: "audio-sample-rates", Arg: "LIST", Repeat: true, Default: "16", Help: "sample rates of generated audio, in kHz or Hz; each clip uses one of them at random", To: option.Func(func(v string) error {
 			list, err := floatList(v)
 			for _, f := range list {
@@ -119,7 +119,7 @@ func (o *options) mediaRows() []option.Row {
 		})},
 		{Long: "audio-num-channels", Arg: "N", Default: "1", Help: "channels of generated audio", To: option.Int(&m.Channels, 0)},
 		{Long: "video-batch-size", Also: "batch-size-video", Arg: "N", Default: "1 if an option describes videos", Help: "number of videos in a request", To: option.Int(&m.Videos, 0)},
-		{Long: "video-duration", Arg: "SECONDS", Default: "1", Help: "length of generated videos", To: option.TimeIn(&m.VideoSeconds, time.Second, 1e5)},
+		{Long: "video-duration", Arg: "TIME", Default: "1s", Help: "length of generated videos", To: option.TimeIn(&m.VideoSeconds, time.Second, 1e5)},
 		{Long: "video-fps", Arg: "N", Default: "4", Help: "frames per second of generated videos", To: option.Int(&m.FPS, 0)},
 		{Long: "video-width", Arg: "PIXELS", Default: "640", Help: "width of generated videos", To: option.Int(&m.VideoWidth, 0)},
 		{Long: "video-height", Arg: "PIXELS", Default: "480", Help: "height of generated videos", To: option.Int(&m.VideoHeight, 0)},

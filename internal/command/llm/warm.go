@@ -27,14 +27,14 @@ func (o *options) warmRows() []option.Row {
 	return option.Group("Warm-up: requests before the measurement that are in no result; the load is the level's unless given here", []option.Row{
 		{Long: "warmup-request-count", Also: "num-warmup-requests", Arg: "N", Help: "number of warm-up requests", To: option.Int(&w.Requests, 0)},
 		{Long: "num-warmup-sessions", Arg: "N", Help: "number of warm-up conversations", To: option.Int(&w.Sessions, 0)},
-		{Long: "warmup-duration", Arg: "SECONDS", Help: "duration of the warm-up", To: seconds(&w.Duration)},
-		{Long: "warmup-grace-period", Arg: "SECONDS", Default: "--benchmark-grace-period", Help: "how long to wait for warm-up requests in flight after --warmup-duration", To: endlessSeconds(&w.Grace)},
+		{Long: "warmup-duration", Arg: "TIME", Help: "duration of the warm-up", To: seconds(&w.Duration)},
+		{Long: "warmup-grace-period", Arg: "TIME", Default: "--benchmark-grace-period", Help: "how long to wait for warm-up requests in flight after --warmup-duration", To: endlessSeconds(&w.Grace)},
 		{Long: "warmup-concurrency", Arg: "N", Help: "number of warm-up conversations at once", To: option.Int(&w.Concurrency, 1)},
 		{Long: "warmup-request-rate", Arg: "RATE", Help: "warm-up requests per second", To: option.Float(&w.Rate, 0, 1e9)},
 		{Long: "warmup-arrival-pattern", Arg: "NAME", Help: "distribution of the gaps between warm-up requests: constant, poisson or gamma", To: arrival(&w.Arrival)},
 		{Long: "warmup-prefill-concurrency", Arg: "N", Help: "limit of warm-up requests that wait for their first token", To: option.Int(&w.Prefill, 0)},
-		{Long: "warmup-concurrency-ramp-duration", Arg: "SECONDS", Help: "time over which the warm-up conversations start, one after another", To: seconds(&w.Ramp)},
-		{Long: "warmup-request-rate-ramp-duration", Arg: "SECONDS", Help: "time over which the rate rises from 0 to --warmup-request-rate", To: seconds(&w.RateRamp)},
+		{Long: "warmup-concurrency-ramp-duration", Arg: "TIME", Help: "time over which the warm-up conversations start, one after another", To: seconds(&w.Ramp)},
+		{Long: "warmup-request-rate-ramp-duration", Arg: "TIME", Help: "time over which the rate rises from 0 to --warmup-request-rate", To: seconds(&w.RateRamp)},
 	})
 }
 

@@ -90,7 +90,7 @@ func doHistory(p *command.IO, store *history.Store, o *historyOptions) error {
 	for _, e := range list {
 		rows = append(rows, []string{
 			e.ID, e.Start.Local().Format(time.DateTime), e.Did(), cleantext.Line(e.Model), strconv.Itoa(e.Levels),
-			unit.Digits(e.Best, 6) + "/s", unit.Digits(e.P99Ms, 4) + " ms", string(e.Verdict),
+			figure(e.Best, 6, "/s"), figure(e.P99Ms, 4, " ms"), verdict(&e),
 		})
 	}
 	if width := p.LineWidth(); width > 0 {
@@ -101,6 +101,21 @@ func doHistory(p *command.IO, store *history.Store, o *historyOptions) error {
 		fmt.Fprintln(t, strings.Join(row, "\t"))
 	}
 	return t.Flush()
+}
+
+// figure writes a number with its unit; a run without the number has 0 there.
+func figure(v float64, digits int, suffix string) string {
+	if v == 0 {
+		return columns.Unknown
+	}
+	return unit.Digits(v, digits) + suffix
+}
+
+func verdict(e *history.Entry) string {
+	if e.MissedRules == 0 {
+		return string(e.Verdict)
+	}
+	return string(e.Verdict) + ", " + unit.Count(e.MissedRules, "rule") + " missed"
 }
 
 // printJSONLines prints each value as one line of JSON.

@@ -77,8 +77,9 @@ func Run(p *command.IO, args []string) (int, error) {
 		return 0, err
 	}
 	if len(faults) > 0 {
+		w := p.FoldedErr()
 		for _, f := range faults {
-			fmt.Fprintln(p.Stderr, f)
+			fmt.Fprintln(w, f)
 		}
 		return command.ExitError, nil
 	}

@@ -105,7 +105,7 @@ func (o *options) rows() []option.Row {
 			"for the backends identity, add_sub, accumulate, sequence, repeat, delay, mock_llm, fault and blank", To: option.Append(&c.Repositories)},
 		{Long: "model-control-mode", Arg: "MODE", Help: "none loads all models at the start and keeps them; explicit lets clients load and unload models", To: option.OneOf(&o.control, "none", "explicit")},
 		{Long: "load-model", Arg: "MODEL", Repeat: true, Help: "model to load at the start in explicit mode, * for all models", To: option.Append(&c.Load)},
-		{Long: "any-method", Arg: "BYTES", Help: "answer each method on the gRPC ports with one message of this many zero bytes, in place of their own methods: " +
+		{Long: "any-method", Arg: "SIZE", Help: "answer each method on the gRPC ports with one message of this many zero bytes, in place of their own methods: " +
 			"to stand in for another server", To: option.Bytes(&c.AnyMethod, 0, math.MaxInt32)},
 	}), o.paceRows(), option.Group("Faults", []option.Row{
 		{Long: "fault", Arg: "MODEL=KIND[,every=N][,for=TIME]", Repeat: true, Help: "make the model fail at every request, or at every N-th; * for every model; --help all lists the kinds. A client can " +
@@ -115,8 +115,8 @@ func (o *options) rows() []option.Row {
 		{Long: "tls-key", Arg: "FILE", Help: "PEM file of the certificate's private key", To: option.Text(&o.key)},
 		{Long: "tls-client-ca", Arg: "FILE", Help: "PEM file of the authority that must have signed clients' certificates (mutual TLS)", To: option.Text(&o.ca)},
 		{Long: "bearer-token", Arg: "TOKEN", Help: "token that every request must send, on every port", Secret: secret.Whole, To: option.Text(&c.Token)},
-		{Long: "http-max-input-size", Arg: "BYTES", Help: "size limit of JSON, raw body and decompressed body on the HTTP port; 0 for no limit", To: option.Bytes(&c.MaxInput, 0, math.MaxInt64)},
-		{Long: "max-unpacked-size", Arg: "BYTES", Help: "size limit of all decompressed requests in progress together, and of one gRPC message; a request that exceeds it is " +
+		{Long: "http-max-input-size", Arg: "SIZE", Help: "size limit of JSON, raw body and decompressed body on the HTTP port; 0 for no limit", To: option.Bytes(&c.MaxInput, 0, math.MaxInt64)},
+		{Long: "max-unpacked-size", Arg: "SIZE", Help: "size limit of all decompressed requests in progress together, and of one gRPC message; a request that exceeds it is " +
 			"refused with 413 or RESOURCE_EXHAUSTED; 0 for no limit", To: option.Bytes(&c.MaxUnpacked, 0, math.MaxInt64)},
 	}), option.Group("Logs, traces and metrics", slices.Concat([]option.Row{
 		{Long: "request-log", Arg: "FILE", Writes: true, Help: "write a JSON line for each response: model, id, received_ns, replied_ns, traceparent if the request has one; for a stream also the send time (events_ns) " +
@@ -164,13 +164,13 @@ func parsePort(v string) (int, error) {
 func (o *options) paceRows() []option.Row {
 	p := &o.config.Pace
 	return option.Group("Pace: how long responses take", []option.Row{
-		{Long: "delay", Arg: "MODEL=TIME", Repeat: true, Help: "send every response of the model exactly this long after its request was received, such as simple=20ms; torchserve is the model of that port, any-method that of --any-method", To: option.Func(o.addDelay)},
-		{Long: "ttft", Arg: "TIME", Help: "language models (OpenAI port, tensorrt_llm): mean time from a request to its first token", To: option.Duration(&p.First)},
-		{Long: "itl", Arg: "TIME", Help: "language models: mean time between two tokens", To: option.Duration(&p.Each)},
-		{Long: "ttft-stddev", Arg: "TIME", Help: "standard deviation of --ttft", To: option.Duration(&p.FirstDev)},
-		{Long: "itl-stddev", Arg: "TIME", Help: "standard deviation of --itl", To: option.Duration(&p.EachDev)},
+		{Long: "delay", Arg: "MODEL=TIME", Repeat: true, Help: "send every response of the model exactly this long after its request was received, such as simple=20ms; torchserve is the model of that port, any-method that of --any-method", To: option.Func(o.addDelay).In("ms")},
+		{Long: "ttft", Arg: "TIME", Help: "language models (OpenAI port, tensorrt_llm): mean time from a request to its first token", To: option.Time(&p.First, time.Millisecond)},
+		{Long: "itl", Arg: "TIME", Help: "language models: mean time between two tokens", To: option.Time(&p.Each, time.Millisecond)},
+		{Long: "ttft-stddev", Arg: "TIME", Help: "standard deviation of --ttft", To: option.Time(&p.FirstDev, time.Millisecond)},
+		{Long: "itl-stddev", Arg: "TIME", Help: "standard deviation of --itl", To: option.Time(&p.EachDev, time.Millisecond)},
 		{Long: "token-distribution", Arg: "NAME", Help: "distribution of token times: constant, normal or lognormal", Default: "normal with a deviation, else constant", To: option.OneOf(&p.Distribution, "constant", "normal", "lognormal")},
-		{Long: "prefill", Arg: "TIME", Help: "time added to the first token for each token of the prompt", To: option.Duration(&p.Prefill)},
+		{Long: "prefill", Arg: "TIME", Help: "time added to the first token for each token of the prompt", To: option.Time(&p.Prefill, time.Millisecond)},
 		{Long: "slowdown", Arg: "SHARE", Help: "share by which these times grow for each request in flight beyond --slowdown-above, such as 0.1", To: option.Float(&p.Slowdown, 0, 1e9)},
 		{Long: "slowdown-above", Arg: "N", Help: "number of requests in flight that do not slow each other down", To: option.Int(&p.Free, 0)},
 		{Long: "seed", Arg: "N", Default: "0", Help: "seed of all random delays and faults", To: option.Uint(&o.config.Seed, math.MaxUint64)},
@@ -254,7 +254,7 @@ func (o *options) secure() error {
 
 func (o *options) addDelay(v string) error {
 	model, text, ok := strings.Cut(v, "=")
-	d, err := unit.Time(text, 0)
+	d, err := unit.Time(text, time.Millisecond)
 	if !ok || err != nil {
 		return fmt.Errorf("is MODEL=TIME, as simple=20ms, not %q", v)
 	}

@@ -175,7 +175,7 @@ func (s *run) workload() string {
 
 // start does everything up to the first request. idle is how long the server keeps an idle sequence.
 func (s *run) start() (m *service.Model, idle time.Duration, err error) {
-	if s.outcome, err = outcome.Open(s.IO, s.plan.Outcome, "stress", option.CommandLine("redline stress", s.plan.Arguments)); err != nil {
+	if s.outcome, err = outcome.Open(s.IO, s.plan.Outcome, "stress", option.CommandLine("redline stress sequence", s.plan.Arguments)); err != nil {
 		return nil, 0, err
 	}
 	if s.outcome.Tracing("") != nil {

@@ -41,7 +41,7 @@ func Advise(t *plan.Target, option string, e *service.Error) string {
 			return fmt.Sprintf("no connection to %s: %s", t.URL, line)
 		}
 		if !errors.Is(e, syscall.ECONNREFUSED) {
-			return fmt.Sprintf("no %s conversation with %s: %s", strings.ToUpper(string(t.Protocol)), t.URL, Reason(e))
+			return fmt.Sprintf("no %s connection to %s: %s", strings.ToUpper(string(t.Protocol)), t.URL, Reason(e))
 		}
 		return fmt.Sprintf("no connection to %s: %s: is the server running there? -u HOST:PORT sets the address, --embedded starts a server of our own",
 			t.URL, "connection refused")

@@ -44,18 +44,18 @@ func defaults() *options {
 
 func (o *options) rows() []option.Row {
 	return slices.Concat(option.Group("Objectives", []option.Row{
-		{Long: "slo", Arg: "RULE", Repeat: true, Help: "objective that must hold: 'p99<50ms', 'error_rate<0.1%', 'ttft.p99<200ms'; the rules are those of --assert", To: option.Append(&o.slo)},
+		{Long: "slo", Arg: "RULE", Repeat: true, Help: "objective that must hold: 'p99<50ms', 'error_rate<0.1%', 'ttft.p99<200ms'; the rules are those of --assert", To: option.Append(&o.slo).In("ms")},
 	}), option.Group("Space", []option.Row{
 		{Long: "vary", Arg: "KNOB=VALUES", Repeat: true, Default: "from the model's configuration", Help: "setting to vary and its values, such as instances=1..4, max_batch=1,2,4..64 or queue_delay=0,100us..2ms. " +
 			"Server: instances, max_batch, queue_delay, preferred; STEP.instances for one step of an ensemble. Client: batch, shape, protocol, shared-memory. Other names need --apply", To: option.Append(&o.vary)},
 		{Long: "weights", Arg: "N,N,...", Help: "tune the models of several -m together: shares of the load in the order of -m, such as 3,1. Without it each model is tuned in turn", To: option.Parsed(&o.weights, parseWeights)},
 		{Long: "apply", Arg: "COMMAND", Help: "shell command that applies a candidate, such as 'restart.sh {max_num_seqs}'; {NAME} is the value of --vary NAME", To: option.Text(&o.apply)},
 		{Long: "restore", Arg: "COMMAND", Help: "shell command that undoes --apply at the end", To: option.Text(&o.restore)},
-		{Long: "ready-timeout", Arg: "TIME", Help: "how long a candidate may take to load or to become ready", To: option.Duration(&o.ready)},
+		{Long: "ready-timeout", Arg: "TIME", Help: "how long a candidate may take to load or to become ready", To: option.Time(&o.ready, time.Second)},
 	}), option.Group("Search", []option.Row{
-		{Long: "budget", Arg: "TIME", Help: "time of all measurements together; 0 for no limit", To: option.Duration(&o.budget)},
-		{Long: "probe", Arg: "TIME", Default: "1s, longer for slow responses", Help: "measured time of the shortest probes; more thorough ones are multiples of it", To: option.Duration(&o.probe)},
-		{Long: "confirm", Arg: "TIME", Help: "duration of the confirmation of a capacity", To: option.Duration(&o.confirm)},
+		{Long: "budget", Arg: "TIME", Help: "time of all measurements together; 0 for no limit", To: option.Time(&o.budget, time.Second)},
+		{Long: "probe", Arg: "TIME", Default: "1s, longer for slow responses", Help: "measured time of the shortest probes; more thorough ones are multiples of it", To: option.Time(&o.probe, time.Second)},
+		{Long: "confirm", Arg: "TIME", Help: "duration of the confirmation of a capacity", To: option.Time(&o.confirm, time.Second)},
 		{Long: "resolution", Arg: "PCT", Help: "relative difference of two capacities that counts", To: option.Percent(&o.resolution, 50)},
 		{Long: "seed", Arg: "N", Default: "0", Help: "seed of the sample of a large space", To: option.Uint(&o.seed, math.MaxUint64)},
 		{Long: "resume", Help: "use the measurements of the last search with the same server, model, traffic and objectives", To: option.Switch(&o.resume)},

@@ -108,20 +108,19 @@ func (s *session) run() (int, error) {
 		return s.failed(err), nil
 	}
 	defer unlock()
-	if err := s.prepare(s.sigs.Soft); err != nil {
-		code := s.failed(err)
-		s.sigs.Enter(command.Writing)
-		if s.restore() != nil {
-			code = command.ExitError
-		}
-		return code, nil
+	if err = s.prepare(s.sigs.Soft); err == nil {
+		s.sigs.Enter(command.Loading)
+		err = s.searchAll(s.sigs.Soft)
+		s.Line.Clear()
 	}
-	s.sigs.Enter(command.Loading)
-	ended := s.searchAll(s.sigs.Soft)
 	s.sigs.Enter(command.Writing)
-	s.Line.Clear()
 	restored := s.restore()
-	code := s.finish(json, ended)
+	var code int
+	if s.search == nil || err != nil && len(s.entries) == 0 && s.sigs.Soft.Err() == nil {
+		code = s.failed(err) // nothing was measured
+	} else {
+		code = s.finish(json, err)
+	}
 	if restored != nil {
 		code = command.ExitError
 	}

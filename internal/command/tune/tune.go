@@ -34,7 +34,7 @@ func Run(p *command.IO, args []string) (int, error) {
 	}
 	list, err := sessions(p, sigs, o, what, rest)
 	if faults := (faultsError{}); errors.As(err, &faults) {
-		fmt.Fprintln(p.Stderr, err)
+		fmt.Fprintln(p.FoldedErr(), err)
 		return command.ExitError, nil
 	}
 	if err != nil {

@@ -50,7 +50,8 @@ func Run(p *command.IO, args []string) (int, error) {
 	if o.name == "" {
 		o.name = host
 	}
-	say := func(format string, args ...any) { fmt.Fprintln(p.Stderr, cleantext.Line(fmt.Sprintf(format, args...))) }
+	stderr := p.FoldedErr()
+	say := func(format string, args ...any) { fmt.Fprintln(stderr, cleantext.Line(fmt.Sprintf(format, args...))) }
 	bus, err := fleet.Dial(ctx, &o.nats, "worker "+o.name, func(address string) {
 		say("worker %s: no NATS server answers at %s yet; waiting for it", o.name, address)
 	})

@@ -34,8 +34,8 @@ perf_analyzer mode, with perf_analyzer's options, output and exit codes.
 const profileIntro = `Usage: redline profile -m MODEL [options]
 
 Loads an inference server and reports throughput, latency, failures and client health of each load
-level. It has perf_analyzer's options and some of its own. Times and sizes take
-units, such as 250ms, 5s or 64KiB; a bare number has the unit that the option names.
+level. It has perf_analyzer's options and some of its own. Times and sizes take units, such as
+250ms, 5s or 64KiB.
 `
 
 const embeddedExample = `  redline profile --embedded -m simple -i grpc --concurrency-range 1:4

@@ -154,20 +154,15 @@ func integer(least int, message string, to *int) option.Value {
 // also a time with its unit.
 func (r *raw) millis(least int, message string, to *time.Duration) option.Value {
 	if r.face == plan.Redline {
-		v := option.Time(to, time.Millisecond)
-		set := v.Set
-		v.Set = func(text string) error {
-			if err := set(text); err != nil || *to > 0 || least == 0 {
-				return err
-			}
-			return fmt.Errorf("is a time above 0, such as 5s or 250ms, not %q", text)
+		if least > 0 {
+			return option.TimeAbove0(to, time.Millisecond)
 		}
-		return v
+		return option.Time(to, time.Millisecond)
 	}
 	v := option.Parsed(to, func(v string) (time.Duration, error) {
 		n, err := wholeNumber(least, message, v)
 		return time.Duration(n) * time.Millisecond, err
-	})
+	}).In("ms")
 	v.Default = strconv.FormatInt(to.Milliseconds(), 10)
 	return v
 }
@@ -177,7 +172,7 @@ func (r *raw) bytes(message string, to *int) option.Value {
 	if r.face == plan.Redline {
 		return option.Bytes(to, 0, math.MaxInt32)
 	}
-	return integer(0, message, to)
+	return integer(0, message, to).In("bytes")
 }
 
 // choice stores one of some words. said is how perf_analyzer lists them, misspellings included.

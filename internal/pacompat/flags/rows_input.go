@@ -49,7 +49,7 @@ func (r *raw) inputRows() []option.Row {
 			To: choice("--shared-memory", "The available options are 'system', 'cuda', or 'none'.",
 				&in.SharedMemory, plan.NoSharedMemory, plan.SystemSharedMemory, plan.CUDASharedMemory),
 		}, {
-			Long: "output-shared-memory-size", Arg: "SIZE", Unit: "bytes",
+			Long: "output-shared-memory-size", Arg: "SIZE",
 			Help: "size of the shared memory region of an output with variable size",
 			To: r.bytes("--output-shared-memory-size. The value must be >= 0.",
 				&in.OutputRegionSize),

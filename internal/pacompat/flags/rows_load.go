@@ -26,12 +26,12 @@ func (r *raw) loadRows() []option.Row {
 			Long: "stages", Arg: "LIST", RedlineOnly: true,
 			Help: "open loop: rates of one level, one after another, with their times: \"10:30s,10-50:1m,200:5s\" is 10 requests/s for " +
 				"30 s, rises from 10 to 50 in a minute, and ends with a spike of 200 for 5 s. Requests are asynchronous unless --sync is given",
-			To: option.Func(r.setStages),
+			To: option.Func(r.setStages).In("s"),
 		}, {
-			Long: "think-time", Arg: "DURATION[±SPREAD]", RedlineOnly: true, Default: "0s",
+			Long: "think-time", Arg: "TIME[±SPREAD]", RedlineOnly: true,
 			Help: "closed loop: wait this long after a request has ended before the next is sent in its place, such as 100ms or " +
 				"100ms±20ms (uniform, drawn from --seed; +- stands for ±). No latency includes it",
-			To: option.Parsed(&load.ThinkTime, pace.ParseThinkTime),
+			To: option.Parsed(&load.ThinkTime, pace.ParseThinkTime).In("s"),
 		}, {
 			Long: "request-distribution", Arg: "NAME",
 			Help: "open loop: gaps between requests, constant or poisson (random, with the same mean, like real traffic)",
@@ -42,7 +42,7 @@ func (r *raw) loadRows() []option.Row {
 			Help: "open loop: use the gaps between requests in this file, one number of microseconds per line, repeatedly",
 			To:   option.Func(r.setIntervals),
 		}, {
-			Long: "latency-threshold", Short: 'l', Arg: "TIME", Default: "0, no limit", Unit: "ms",
+			Long: "latency-threshold", Short: 'l', Arg: "TIME", Default: "0, no limit",
 			Help: "stop when the latency of a level exceeds this limit: finds the highest load that meets it",
 			To:   r.millis(0, "--latency-threshold (-l). The value must be >= 0 msecs.", &r.plan.Measure.LatencyLimit),
 		}, {

@@ -4,6 +4,7 @@ import (
 	"math"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/pacompat/flags/cxx"
@@ -20,14 +21,14 @@ func (r *raw) measureRows() []option.Row {
 	m := &r.plan.Measure
 	return option.Group("Measurement", []option.Row{
 		{
-			Long: "measurement-interval", Short: 'p', Arg: "TIME", Unit: "ms",
+			Long: "measurement-interval", Short: 'p', Arg: "TIME",
 			Help: "length of a measurement window. A level is measured until three consecutive windows agree; a slow model needs " +
 				"longer windows",
 			To: r.millis(1, "--measurement-interval (-p). The value must be > 0 msec.", &m.Interval),
 		}, {
 			Long: "duration", Arg: "TIME", RedlineOnly: true,
 			Help: "measure each level for this long, such as 30s, in one window, instead of until three windows agree",
-			To:   option.Duration(&r.duration),
+			To:   option.Time(&r.duration, time.Second),
 		}, {
 			Long: "measurement-mode", Arg: "MODE",
 			Help: "what ends a window: time (time_windows), or --measurement-request-count responses (count_windows)",

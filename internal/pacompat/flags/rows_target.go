@@ -119,7 +119,7 @@ func (r *raw) serverRows() []option.Row {
 			Help: "address of the server's Prometheus metrics",
 			To:   option.Text(&r.metricsURL),
 		}, {
-			Long: "metrics-interval", Arg: "TIME", Unit: "ms",
+			Long: "metrics-interval", Arg: "TIME",
 			Help: "interval between two readings of the metrics",
 			To:   r.millis(1, "--metrics-interval. The value must be > 0 msecs.", &r.metricsEvery),
 		}, {

@@ -11,7 +11,6 @@ import (
 	"github.com/redline-bench/redline/internal/pacompat/flags/cxx"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/secret"
-	"github.com/redline-bench/redline/internal/unit"
 )
 
 func (r *raw) transportRows() []option.Row {
@@ -41,11 +40,11 @@ func (r *raw) transportRows() []option.Row {
 				"own ports. For a server on this machine, addresses are added if one does not have enough ports",
 			To: option.Func(r.setSources),
 		}, {
-			Long: "request-timeout", Arg: "TIME", RedlineOnly: true, Default: "600", Unit: "s",
+			Long: "request-timeout", Arg: "TIME", RedlineOnly: true, Default: "10m",
 			Help: "time limit of a request, such as 500ms, 30s or 2m; a request that takes longer fails",
-			To:   option.Parsed(&t.Timeout, timeout),
+			To:   option.TimeAbove0(&t.Timeout, time.Second),
 		}, {
-			Long: "max-response-bytes", Arg: "SIZE", RedlineOnly: true, Default: "32 MiB, or what the model's outputs need", Unit: "bytes",
+			Long: "max-response-bytes", Arg: "SIZE", RedlineOnly: true, Default: "32 MiB, or what the model's outputs need",
 			Help: "size limit of a response, decompressed and with all messages of a stream; a request with a larger response " +
 				"fails. Limits the memory that a server can make the client use",
 			To: option.Bytes(&t.MaxResponse, 1, plan.MostResponse),
@@ -136,15 +135,6 @@ func leniently(p plan.Parameter) string {
 		}
 	}
 	return p.Value
-}
-
-// timeout reads a time that is longer than 0.
-func timeout(v string) (time.Duration, error) {
-	d, err := unit.Time(v, time.Second)
-	if err != nil || d <= 0 {
-		return 0, fmt.Errorf("is a time above 0 such as 500ms, 30s or 2m, or a number of seconds, not %q", v)
-	}
-	return d, nil
 }
 
 func (r *raw) setSources(v string) error {

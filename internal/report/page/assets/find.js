@@ -58,7 +58,7 @@ const finding = (() => {
     const include = [limit, ...marks.map((m) => m.g.value)].filter((v) => v !== null);
     return lines({
       title: objective, note: a.capacity && a.capacity.high !== null ? "The shaded loads are the interval of the capacity." : "One mark for each probe, over its load.",
-      x: { label: heads[f.by] || f.by, log: true, range: most >= 10 * first ? [first / 1.15, most * 1.15] : [first - pad, most + pad] }, y: { unit: formats[g.unit] ? g.unit : "plain", include, room: 1.35 }, xs, series,
+      x: { label: heads[f.by] || f.by, log: true, splits: f.by === "rate" ? undefined : xs, range: most >= 10 * first ? [first / 1.15, most * 1.15] : [first - pad, most + pad] }, y: { unit: formats[g.unit] ? g.unit : "plain", include, room: 1.35 }, xs, series,
       bands: a.capacity && a.capacity.high !== null ? [[a.capacity.low, a.capacity.high]] : undefined,
       over: (u) => draw(u, marks, { limit, limitText: "limit " + tickOf(g, limit), capacity: a.capacity && a.capacity.value, knee }), key: legend(marks),
     });

@@ -37,13 +37,16 @@ const lists = (() => {
     return { go, box };
   }
 
-  // runTable lists runs; same counts the runs of each workload.
+  // kind is what the runs of a trend have in common.
+  const kind = (r) => r.command + " " + r.workload;
+
+  // runTable lists runs; same counts the runs of each kind.
   function runTable(runs, box, same) {
     const head = ["", "run", "verdict", "best", "p99 there", "model", "when", "command", "levels", "version"];
     if (same) head.push("trend");
     const rows = runs.map((r) => {
       const row = [box(r), el("a", { href: address(r), title: r.id }, nameOf(r)), { text: verdict(r), cls: tone(r) }, best(r), p99(r), r.model, r.start, r.command, num(r.levels), r.version];
-      if (same) row.push(same.get(r.workload) > 1 ? el("a", { href: "/trend/" + encodeURIComponent(r.id) }, same.get(r.workload) + " runs") : "");
+      if (same) row.push(same.get(kind(r)) > 1 ? el("a", { href: "/trend/" + encodeURIComponent(r.id) }, same.get(kind(r)) + " runs") : "");
       return row;
     });
     return table(head, rows, "full runs cards");
@@ -53,7 +56,7 @@ const lists = (() => {
   function list(data) {
     const items = data.list.items, { go, box } = chooser(), place = el("div", {}), count = el("span", { class: "count" });
     const same = new Map();
-    for (const r of items) if (r.workload) same.set(r.workload, (same.get(r.workload) || 0) + 1);
+    for (const r of items) if (r.workload) same.set(kind(r), (same.get(kind(r)) || 0) + 1);
     const wanted = new URLSearchParams(location.search);
     const show = () => {
       const shown = items.filter((r) => filters.every(([name, of]) => !wanted.get(name) || of(r) === wanted.get(name)));

@@ -31,8 +31,9 @@
     const bad = all.filter((c) => !c.ok && !c.unknown), unknown = all.filter((c) => c.unknown), good = all.filter((c) => c.ok);
     const rulesOf = (list) => new Set(list.map((c) => c.rule)).size; // a rule has a check for each of its levels
     const judged = run.judged, total = rulesOf(all);
-    const rows = (list, cls) => list.map((c) => [c.rule, { text: c.level || "" }, { text: c.text, cls: "text " + cls }]);
-    const head = ["rule", kindOf(run), "found"];
+    const leveled = all.some((c) => c.level); // objectives of a search are about no level
+    const rows = (list, cls) => list.map((c) => [c.rule, ...(leveled ? [{ text: c.level || "" }] : []), { text: c.text, cls: "text " + cls }]);
+    const head = ["rule", ...(leveled ? [kindOf(run)] : []), "found"];
     const title = bad.length ? rulesOf(bad) + " of " + total + (total === 1 ? " rule" : " rules") + " missed" : unknown.length ? "cannot tell whether the rules hold" : total === 1 ? "the rule holds" : "all " + total + " rules hold";
     const state = !judged ? "unstable" : bad.length ? "failed" : unknown.length ? "unstable" : "valid";
     return el("section", { class: "verdict rules " + state, "aria-label": "rules" }, el("b", {}, title), judged ? null : " and the run cannot be judged: its verdict is " + run.verdict,
@@ -46,6 +47,9 @@
     const chips = facts.map((f, i) => (f ? el("span", { class: i ? "" : "label", title: i ? undefined : "label" }, f) : null));
     return el("div", { class: "identity" }, el("div", { class: "chips" }, chips), run.command_line ? el("code", { title: "command line" }, unbroken(run.command_line)) : null);
   }
+
+  // some is a time of a level; a level without requests has none.
+  const some = (l, time) => (l.requests ? dur(time) : "–");
 
   // trusted tells whether nothing speaks against a level.
   const trusted = (l) => l.state === "stable" || l.state === "stability not tested";
@@ -69,8 +73,8 @@
     const p99 = enough(b.requests, 99), where = run.whole ? "of all classes" : "at " + b.name;
     const out = [
       tile("Throughput", rate(b.throughput) + " /s", where),
-      tile("Median latency", dur(at(b.latency, 50) ?? b.latency.avg), where),
-      p99 ? tile("p99 latency", pct(b.latency, 99, b.requests), where + (b.open ? ", from the schedule" : "")) : tile("Longest latency", dur(b.latency.max), "too few requests for a p99"),
+      tile("Median latency", some(b, at(b.latency, 50) ?? b.latency.avg), where),
+      p99 ? tile("p99 latency", pct(b.latency, 99, b.requests), where + (b.open ? ", from the schedule" : "")) : tile("Longest latency", some(b, b.latency.max), b.requests ? "too few requests for a p99" : "no request succeeded"),
       tile("Requests", num(requests), (run.classes ? run.classes.length + " classes" : run.levels.length + (run.levels.length === 1 ? " level" : " levels")) + (run.seconds ? ", " + lasted(run.seconds) : "")),
       tile("Failed", failed ? num(failed) : "none", failed ? num((100 * failed) / (requests + failed), 3) + " % of all requests" : "of " + num(requests) + " requests", failed ? "bad" : null),
     ];
@@ -264,7 +268,7 @@
     const what = kindOf(run), head = [what, "state", "requests", "failed", "throughput /s", "avg", "p50", "p90", "p95", "p99", "p99.9", "max", "std"];
     const state = (l) => (run.live && !l.cdf[0].length ? { text: "running" } : { text: l.state, cls: l.state === "stable" ? "good" : trusted(l) ? "" : "warn" });
     const tails = (l, summary, list) => list.map((p) => pct(summary, p, l.requests));
-    const rows = run.levels.map((l) => [l.name, state(l), num(l.requests), l.failed ? { text: num(l.failed), cls: "bad" } : "0", rate(l.throughput), dur(l.latency.avg), ...tails(l, l.latency, [50, 90, 95, 99, 99.9]), dur(l.latency.max), dur(l.latency.std)]);
+    const rows = run.levels.map((l) => [l.name, state(l), num(l.requests), l.failed ? { text: num(l.failed), cls: "bad" } : "0", rate(l.throughput), some(l, l.latency.avg), ...tails(l, l.latency, [50, 90, 95, 99, 99.9]), some(l, l.latency.max), some(l, l.latency.std)]);
     const short = (name) => table([what, "avg", "p50", "p90", "p99", "max"], run.levels.filter((l) => l[name] && l[name].max > 0).map((l) => [l.name, dur(l[name].avg), ...tails(l, l[name], [50, 90, 99]), dur(l[name].max)]));
     const out = [table(head, rows, "full")];
     const held = run.levels.filter((l) => l.hold);
@@ -457,7 +461,7 @@
     const one = runs.length === 1 ? runs[0] : null;
     const parts = [];
     const named = (r) => r.mark + " " + (r.label ? r.label + " (" + r.name + ")" : r.name);
-    const title = one ? [one.scenario || one.model || (one.command ? "redline " + one.command : one.name), one.label].filter(Boolean).join(" · ") : runs.length ? runs.map(named).join(" · ") : data.title;
+    const title = one ? [...new Set([one.scenario || one.model || (one.command ? "redline " + one.command : one.name), one.label].filter(Boolean))].join(" · ") : runs.length ? runs.map(named).join(" · ") : data.title;
     parts.push(top(title, one ? [one.start, data.feed && !one.live ? "run ended" : ""].filter(Boolean).join(" · ") : "", data.home));
     const nav = el("nav", { class: "jump", "aria-label": "sections" });
     parts.push(nav);

@@ -67,7 +67,7 @@ const tuning = (() => {
       t.reason ? el("p", { class: "note" }, "Not everything was measured: " + t.reason) : null,
       (t.remarks || []).length ? el("p", { class: "note" }, t.remarks.join(". ") + ".") : null,
       el("div", { class: "tiles" }, answer(t)),
-      even(el("div", { class: "grid" }, front(t), effects(t))), candidates(t),
+      even(el("div", { class: "grid" }, front(t), t.best ? effects(t) : [])), candidates(t),
       ...(t.configs || []).flatMap((c) => [
         c.diff ? el("details", { open: "" }, el("summary", {}, "What changes in the configuration of " + c.model), el("pre", {}, c.diff)) : null,
         el("details", {}, el("summary", {}, "config.pbtxt of " + c.model), el("pre", {}, c.text)),
