@@ -56,33 +56,73 @@ type Failure struct {
 	Count uint64       `json:"count"`
 }
 
-// packer gathers records as bytes: times as differences in variable-length integers, which take a quarter of a record's size.
+// Bits of the first byte of a packed record: these values differ from those of the record before. The others are not written. Most records of a
+// run have the values of the record before.
+const (
+	newLag = 1 << iota
+	newLate
+	newSeqID
+	newIn
+	newOut
+	newStep
+	newEnd // class, flags and number of responses
+	newSize
+)
+
+// packer gathers records as bytes: times as differences in variable-length integers, and values only where they change. This takes an eighth of a
+// record's size.
 type packer struct {
-	buf     []byte
-	n       int
-	lastEnd int64
-	lastSeq uint64
+	buf  []byte
+	n    int
+	last record.Record
+	size int // of the last record's data
 }
 
 func (p *packer) add(r *record.Record, data []byte) {
-	b := p.buf
-	b = binary.AppendVarint(b, r.End-p.lastEnd)
+	at, l := len(p.buf), &p.last
+	b := append(p.buf, 0)
+	b = binary.AppendVarint(b, r.End-l.End)
 	b = binary.AppendVarint(b, r.End-r.Sent)
-	b = binary.AppendVarint(b, r.Sent-r.Due)
 	b = binary.AppendVarint(b, r.Written-r.Sent)
 	b = binary.AppendVarint(b, r.End-r.First)
-	b = binary.AppendVarint(b, r.Late)
-	b = binary.AppendVarint(b, int64(r.SeqID-p.lastSeq))
-	b = binary.AppendUvarint(b, r.In)
-	b = binary.AppendUvarint(b, r.Out)
-	b = binary.AppendUvarint(b, uint64(r.Step))
 	b = binary.AppendUvarint(b, uint64(r.Slot))
-	b = binary.AppendUvarint(b, uint64(r.Responses))
-	b = append(b, byte(r.Class), r.Flags)
-	b = binary.AppendUvarint(b, uint64(len(data)))
-	b = append(b, data...)
-	p.buf = b
-	p.lastEnd, p.lastSeq = r.End, r.SeqID
+	var changed byte
+	if lag := r.Sent - r.Due; lag != l.Sent-l.Due {
+		changed |= newLag
+		b = binary.AppendVarint(b, lag)
+	}
+	if r.Late != l.Late {
+		changed |= newLate
+		b = binary.AppendVarint(b, r.Late)
+	}
+	if r.SeqID != l.SeqID {
+		changed |= newSeqID
+		b = binary.AppendVarint(b, int64(r.SeqID-l.SeqID))
+	}
+	if r.In != l.In {
+		changed |= newIn
+		b = binary.AppendUvarint(b, r.In)
+	}
+	if r.Out != l.Out {
+		changed |= newOut
+		b = binary.AppendUvarint(b, r.Out)
+	}
+	if r.Step != l.Step {
+		changed |= newStep
+		b = binary.AppendUvarint(b, uint64(r.Step))
+	}
+	if r.Class != l.Class || r.Flags != l.Flags || r.Responses != l.Responses {
+		changed |= newEnd
+		b = append(b, byte(r.Class), r.Flags)
+		b = binary.AppendUvarint(b, uint64(r.Responses))
+	}
+	if len(data) != p.size {
+		changed |= newSize
+		b = binary.AppendUvarint(b, uint64(len(data)))
+	}
+	b[at] = changed
+	p.buf = append(b, data...)
+	p.last, p.size = *r, len(data)
 	p.n++
 }
 
@@ -133,56 +173,90 @@ func unpack(msg []byte) (h Head, records []byte, err error) {
 
 // eachRecord calls fn for each of the n records of a block, with the data of the record. Times are those of the worker's clock.
 func eachRecord(b []byte, n int, fn func(r *record.Record, data []byte)) error {
-	var end int64
-	var seq uint64
-	broken := false
-	signed := func() int64 {
-		v, k := binary.Varint(b)
-		if k <= 0 {
-			broken = true
-			return 0
-		}
-		b = b[k:]
-		return v
-	}
-	unsigned := func() uint64 {
-		v, k := binary.Uvarint(b)
-		if k <= 0 {
-			broken = true
-			return 0
-		}
-		b = b[k:]
-		return v
-	}
+	var last record.Record
+	var size uint64
+	in := unpacker{b: b}
 	for range n {
-		var r record.Record
-		end += signed()
-		r.End = end
-		r.Sent = r.End - signed()
-		r.Due = r.Sent - signed()
-		r.Written = r.Sent + signed()
-		r.First = r.End - signed()
-		r.Late = signed()
-		seq += uint64(signed())
-		r.SeqID = seq
-		r.In, r.Out = unsigned(), unsigned()
-		r.Step, r.Slot, r.Responses = uint32(unsigned()), uint32(unsigned()), uint32(unsigned())
-		if broken || len(b) < 2 {
+		changed := in.next()
+		r := record.Record{SeqID: last.SeqID, Late: last.Late, In: last.In, Out: last.Out, Step: last.Step, Class: last.Class, Flags: last.Flags, Responses: last.Responses}
+		r.End = last.End + in.signed()
+		r.Sent = r.End - in.signed()
+		r.Written = r.Sent + in.signed()
+		r.First = r.End - in.signed()
+		r.Slot = uint32(in.unsigned())
+		r.Due = r.Sent - (last.Sent - last.Due)
+		if changed&newLag != 0 {
+			r.Due = r.Sent - in.signed()
+		}
+		if changed&newLate != 0 {
+			r.Late = in.signed()
+		}
+		if changed&newSeqID != 0 {
+			r.SeqID += uint64(in.signed())
+		}
+		if changed&newIn != 0 {
+			r.In = in.unsigned()
+		}
+		if changed&newOut != 0 {
+			r.Out = in.unsigned()
+		}
+		if changed&newStep != 0 {
+			r.Step = uint32(in.unsigned())
+		}
+		if changed&newEnd != 0 {
+			r.Class, r.Flags, r.Responses = record.Class(in.next()), in.next(), uint32(in.unsigned())
+		}
+		if changed&newSize != 0 {
+			size = in.unsigned()
+		}
+		if in.broken || size > uint64(len(in.b)) {
 			return errBlock
 		}
-		r.Class, r.Flags = record.Class(b[0]), b[1]
-		b = b[2:]
-		size := unsigned()
-		if broken || size > uint64(len(b)) {
-			return errBlock
-		}
-		fn(&r, b[:size])
-		b = b[size:]
+		last = r // fn may change r
+		fn(&r, in.b[:size])
+		in.b = in.b[size:]
 	}
-	if len(b) > 0 {
+	if len(in.b) > 0 {
 		return errBlock
 	}
 	return nil
+}
+
+// unpacker reads what a packer has written.
+type unpacker struct {
+	b      []byte
+	broken bool // there was less than a value
+}
+
+func (u *unpacker) next() byte {
+	if len(u.b) == 0 {
+		u.broken = true
+		return 0
+	}
+	v := u.b[0]
+	u.b = u.b[1:]
+	return v
+}
+
+func (u *unpacker) signed() int64 {
+	v, k := binary.Varint(u.b)
+	u.skip(k)
+	return v
+}
+
+func (u *unpacker) unsigned() uint64 {
+	v, k := binary.Uvarint(u.b)
+	u.skip(k)
+	return v
+}
+
+// skip goes on after a value of k bytes.
+func (u *unpacker) skip(k int) {
+	if k <= 0 {
+		u.broken = true
+		return
+	}
+	u.b = u.b[k:]
 }
 
 // shift moves the times of a record to a clock that is offset behind. A First of 0 means that nothing came.

@@ -29,6 +29,11 @@ func TestBlocksKeepEveryField(t *testing.T) {
 			SeqID: rng.Uint64(), In: rng.Uint64(), Out: rng.Uint64(), Step: rng.Uint32(), Slot: rng.Uint32(), Class: record.Class(rng.IntN(int(record.NumClasses))),
 			Flags: uint8(rng.IntN(32)), Responses: rng.Uint32(),
 		}
+		if n := len(want); n > 0 && n%3 != 0 { // as in most runs, only times differ
+			times := r
+			r = want[n-1]
+			r.Due, r.Sent, r.Written, r.First, r.End = times.Sent-(r.Sent-r.Due), times.Sent, times.Written, times.First, times.End
+		}
 		want = append(want, r)
 		p.add(&r, []byte(r.Class.String()))
 	}

@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/redline-bench/redline/internal/measure"
@@ -57,4 +58,29 @@ func benchmarkMerge(b *testing.B, workers, records int) {
 	b.ReportMetric(float64(used.Nanoseconds())/float64(i), "cpu-ns/block")
 	b.ReportMetric(float64(used.Nanoseconds())/float64(i*records), "cpu-ns/record")
 	b.ReportMetric(float64(len(block))/float64(records), "bytes/record")
+}
+
+// BenchmarkPack packs records of a closed loop as a worker does: it costs CPU time of the machine that makes the load.
+func BenchmarkPack(b *testing.B) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	list, now := make([]record.Record, 6000), int64(0)
+	for i := range list {
+		now += rng.Int64N(40_000)
+		sent := now - 1_200_000 - rng.Int64N(800_000)
+		list[i] = record.Record{Due: sent, Sent: sent, Written: sent + 3000 + rng.Int64N(3000), First: now - rng.Int64N(2000), End: now, Slot: rng.Uint32N(64), In: 284, Out: 301, Responses: 1}
+	}
+	var p packer
+	var block []byte
+	before := vitals.Read()
+	for b.Loop() {
+		for i := range list {
+			p.add(&list[i], nil)
+		}
+		var err error
+		if block, err = p.block(&Head{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(vitals.Read().Since(before).CPU.Nanoseconds())/float64(b.N*len(list)), "cpu-ns/record")
+	b.ReportMetric(float64(len(block))/float64(len(list)), "bytes/record")
 }
