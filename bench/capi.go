@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -107,7 +108,7 @@ func perRequest(ctx context.Context, argv []string, libs string, few, many int) 
 	var cpu [2]time.Duration
 	for i, n := range []int{few, many} {
 		var err error
-		if cpu[i], err = ownCPU(ctx, append(append([]string(nil), argv...), "--request-count", strconv.Itoa(n)), libs); err != nil {
+		if cpu[i], err = ownCPU(ctx, slices.Concat(argv, []string{"--request-count", strconv.Itoa(n)}), libs); err != nil {
 			return 0, err
 		}
 	}

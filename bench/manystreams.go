@@ -45,10 +45,7 @@ func (e *env) crowd(ctx context.Context, self string, c crowd) error {
 	}
 	defer srv.Stop()
 	addr, streams, requests := srv.Ports["openai"], strconv.Itoa(c.streams), strconv.Itoa(w.requests)
-	tools := []struct {
-		name string
-		argv []string
-	}{
+	tools := []named{
 		{"redline llm", []string{
 			e.bin, "llm", "-m", "mock-llm", "-u", addr, "--streaming", "--concurrency", streams, "--request-count", requests,
 			"--isl", "16", "--osl", strconv.Itoa(w.tokens), "--artifact-dir", e.file("crowd"),

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/binary"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -54,6 +53,5 @@ end
 	if err != nil {
 		return p, err
 	}
-	frame := binary.BigEndian.AppendUint32([]byte{0}, uint32(len(message)))
-	return p, os.WriteFile(p.grpc, append(frame, message...), 0o644)
+	return p, os.WriteFile(p.grpc, frame(message), 0o644)
 }

@@ -66,10 +66,7 @@ func (e *env) streamCPU(ctx context.Context, self string, w stream, addr string)
 		"--input-data", data, "--concurrency-range", strconv.Itoa(streamCount), "--request-count", strconv.Itoa(w.requests),
 	}
 	export := e.file("stream-export.json")
-	tools := []struct {
-		name string
-		argv []string
-	}{
+	tools := []named{
 		{"redline", ours},
 		{"redline, events kept", append(slices.Clip(ours), "--profile-export-file", export)},
 		{"bare reader", []string{self, "reader", addr, streamPath, strconv.Itoa(streamCount), strconv.Itoa(w.requests), w.body()}},

@@ -23,8 +23,6 @@ type block struct {
 // maxKnown bounds the blocks that are compared before decoding.
 const maxKnown = 4
 
-func newBlocks() blocks { return blocks{} }
-
 // fields finds the :path of a block and its traceparent, if it has one.
 func (b *blocks) fields(in []byte) (path, parent string, err error) {
 	for i := range b.known {

@@ -58,7 +58,7 @@ type stream struct {
 }
 
 func newRPCSession(s *Server) *rpcSession {
-	return &rpcSession{server: s, streams: map[uint32]*stream{}, window: firstSize, initial: firstSize, blocks: newBlocks()}
+	return &rpcSession{server: s, streams: map[uint32]*stream{}, window: firstSize, initial: firstSize}
 }
 
 func (c *rpcSession) consume(in, out []byte) (int, []byte, error) {
