@@ -24,9 +24,9 @@ measure() {
   for _ in 1 2 3 4 5; do
     (cd "$out" && "$bin" "$@" --report "$name.html" --json "$name.json") >"$out/$name.out" 2>&1 || true
     if grep -q '^Verdict: valid' "$out/$name.out" && ! grep -q '^No capacity\|^  not confirmed' "$out/$name.out"; then return 0; fi
-    grep '^Verdict:' "$out/$name.out" >&2 || tail -1 "$out/$name.out" >&2
+    grep '^Verdict:\|^  not confirmed' "$out/$name.out" >&2 || tail -1 "$out/$name.out" >&2
   done
-  echo "$name: no run was valid; run this again while the machine is idle" >&2
+  echo "$name: no run was valid and confirmed; run this again while the machine is idle" >&2
   return 1
 }
 

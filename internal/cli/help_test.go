@@ -179,3 +179,21 @@ func TestTopics(t *testing.T) {
 		}
 	}
 }
+
+// Every option is explained, and says neither its default nor that it may be repeated twice.
+func TestEveryOptionIsExplainedOnce(t *testing.T) {
+	for _, c := range described() {
+		for _, r := range c.Rows {
+			if r.Instead != "" {
+				continue
+			}
+			help := (&option.Command{Rows: []option.Row{r}}).Help(100)
+			switch lower := strings.ToLower(help); {
+			case r.Help == "":
+				t.Errorf("redline %s %s has no explanation", c.Name, r.Name())
+			case strings.Count(lower, "may be repeated") > 1, strings.Contains(lower, "(default"), strings.Contains(lower, "default is"), strings.Contains(lower, "default:"):
+				t.Errorf("redline %s %s says something twice:\n%s", c.Name, r.Name(), help)
+			}
+		}
+	}
+}
