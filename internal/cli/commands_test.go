@@ -1,20 +1,10 @@
-//go:generate go test -run ^TestReference$ . -update
-
 package cli
 
 import (
 	"regexp"
 	"strings"
 	"testing"
-
-	"github.com/redline-bench/redline/internal/option"
-	"github.com/redline-bench/redline/internal/testkit/generated"
 )
-
-// TestReference holds docs/flags.md to the option tables of all commands.
-func TestReference(t *testing.T) {
-	generated.File(t, "../../docs/flags.md", option.Markdown(described()), "make generate")
-}
 
 // TestRows holds the option tables of all commands to their rules.
 func TestRows(t *testing.T) {

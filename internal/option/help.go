@@ -64,7 +64,7 @@ func (c *Command) Help(width int) string {
 	if c.Examples != "" {
 		b.WriteString("\nExamples\n" + c.Examples)
 	}
-	for _, group := range c.groups() {
+	for _, group := range c.Groups() {
 		fmt.Fprintf(&b, "\n%s\n", group[0].Group)
 		for i := range group {
 			group[i].help(&b, width)
@@ -93,8 +93,8 @@ func (c *Command) closing(width int) string {
 	return b.String()
 }
 
-// groups are the visible rows by their heading.
-func (c *Command) groups() [][]Row {
+// Groups are the visible rows by their heading.
+func (c *Command) Groups() [][]Row {
 	var list [][]Row
 	for _, r := range visible(c.Rows) {
 		i := slices.IndexFunc(list, func(g []Row) bool { return g[0].Group == r.Group })
@@ -114,7 +114,7 @@ func (r *Row) help(b *strings.Builder, width int) {
 		left = ""
 	}
 	text := r.explain()
-	if d := r.defaultText(); d != "" {
+	if d := r.DefaultText(); d != "" {
 		text = strings.TrimSpace(text + " (" + d + ")")
 	}
 	for _, line := range Fold(text, width-column) {
@@ -148,13 +148,13 @@ func (r *Row) explain() string {
 	if r.Also != "" {
 		names = []string{"also --" + strings.Join(strings.Fields(r.Also), ", --")}
 	}
-	return r.meaning(names...)
+	return r.Meaning(names...)
 }
 
-// meaning is the help with the option's unit, more parts, and whether the option may be repeated.
-func (r *Row) meaning(more ...string) string {
+// Meaning is the help with the option's unit, more parts, and whether the option may be repeated.
+func (r *Row) Meaning(more ...string) string {
 	parts := []string{r.Help}
-	if r.Unit != "" && r.defaultText() == "" {
+	if r.Unit != "" && r.DefaultText() == "" {
 		parts = append(parts, "in "+r.Unit)
 	}
 	switch r.To.Unit {
@@ -189,60 +189,4 @@ func Fold(text string, width int) []string {
 		}
 	}
 	return lines
-}
-
-// Markdown is the page of all options of all commands, docs/flags.md.
-func Markdown(commands []Command) string {
-	var b strings.Builder
-	b.WriteString(`# Options
-
-<!-- Generated from the option tables by "make generate". Do not edit. -->
-
-This page lists the options of every command. ` + "`redline profile`" + ` and the program under the name ` + "`perf_analyzer`" + ` share a table;
-options marked *redline* exist only in ` + "`redline profile`" + `. A long option may be abbreviated if the abbreviation is unique.
-A time or a size may have a unit (250ms, 5s, 2m, 64KiB, 32MB); the option says which unit a bare number has.
-`)
-	for i := range commands {
-		c := &commands[i]
-		fmt.Fprintf(&b, "\n## redline %s\n", c.Name)
-		if c.Summary != "" {
-			fmt.Fprintf(&b, "\n%s\n", sentence(c.Summary))
-		}
-		if len(c.Words) > 0 {
-			fmt.Fprintf(&b, "\nArguments: `%s`\n", strings.Join(c.Words, "`, `"))
-		}
-		if len(c.Rows) == 0 {
-			b.WriteString("\nThis command has no options besides `--help`.\n")
-		}
-		for _, group := range c.groups() {
-			fmt.Fprintf(&b, "\n### %s\n\n| option | default | meaning |\n|---|---|---|\n", group[0].Group)
-			for i := range group {
-				group[i].markdown(&b)
-			}
-		}
-		if len(c.Exits) > 0 {
-			b.WriteString("\n### Exit codes\n\n| code | meaning |\n|--:|---|\n")
-		}
-		for _, e := range c.Exits {
-			fmt.Fprintf(&b, "| %d | %s |\n", e.Code, e.Meaning)
-		}
-	}
-	return b.String()
-}
-
-// sentence makes a sentence of a phrase.
-func sentence(phrase string) string { return strings.ToUpper(phrase[:1]) + phrase[1:] + "." }
-
-// markdown writes one option as a row of a table.
-func (r *Row) markdown(b *strings.Builder) {
-	names := r.Names()
-	if r.Arg != "" {
-		names[0] += " " + r.Arg
-	}
-	what := r.meaning()
-	if r.RedlineOnly {
-		what += " *redline*"
-	}
-	cell := strings.NewReplacer("|", `\|`)
-	fmt.Fprintf(b, "| `%s` | %s | %s |\n", cell.Replace(strings.Join(names, "`, `")), cell.Replace(r.defaultText()), cell.Replace(what))
 }

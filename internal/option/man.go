@@ -20,7 +20,7 @@ func (c *Command) ManPage(name, source string) string {
 	}
 	b.WriteString(".fi\n.SH DESCRIPTION\n")
 	roffText(&b, rest, ".SS")
-	if groups := c.groups(); len(groups) > 0 {
+	if groups := c.Groups(); len(groups) > 0 {
 		b.WriteString(".SH OPTIONS\n")
 		for _, group := range groups {
 			fmt.Fprintf(&b, ".SS %s\n", roff(group[0].Group))
@@ -55,7 +55,7 @@ func (r *Row) man(b *strings.Builder) {
 	}
 	fmt.Fprintf(b, ".TP\n%s\n", strings.Join(names, ", "))
 	text := r.explain()
-	if d := r.defaultText(); d != "" {
+	if d := r.DefaultText(); d != "" {
 		text += " (default: " + d + ")"
 	}
 	fmt.Fprintln(b, roffLine(strings.TrimSpace(text)))

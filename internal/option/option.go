@@ -99,9 +99,9 @@ func (r *Row) longNames() []string {
 func (r *Row) files() bool { return strings.Contains(r.Arg, "FILE") }
 func (r *Row) dirs() bool  { return strings.Contains(r.Arg, "DIR") && !r.files() }
 
-// defaultText is the default with its unit: "5000 ms". The number 0 mostly means that the option has no effect; a row whose
+// DefaultText is the default with its unit: "5000 ms". The number 0 mostly means that the option has no effect; a row whose
 // default is a real 0 says so in Default.
-func (r *Row) defaultText() string {
+func (r *Row) DefaultText() string {
 	text := r.Default
 	if text == "" && r.To.Default != "0" {
 		text = r.To.Default

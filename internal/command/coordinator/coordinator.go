@@ -53,6 +53,18 @@ func (b *Bus) start(ctx context.Context, p *command.IO, n plan.NATS) error {
 	return err
 }
 
+// Leave lets the workers of a run go, and removes what NATS has of the run unless it is kept. Without a connection there are none.
+func (b *Bus) Leave(run *fleet.Run, keep bool) {
+	ctx := context.Background() // also after an interrupt
+	switch {
+	case b == nil || run == nil:
+	case keep:
+		run.Abandon(ctx)
+	default:
+		run.End(ctx)
+	}
+}
+
 // Close ends the connection and the server.
 func (b *Bus) Close() {
 	if b == nil {

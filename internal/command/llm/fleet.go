@@ -52,14 +52,7 @@ type workers struct {
 
 // close lets the workers go, and removes what NATS has of the run unless it is kept.
 func (w *workers) close() {
-	ctx := context.Background() // also after an interrupt
-	switch {
-	case w.run == nil || w.bus == nil:
-	case w.keep:
-		w.run.Abandon(ctx)
-	default:
-		w.run.End(ctx)
-	}
+	w.bus.Leave(w.run, w.keep)
 	w.bus.Close()
 }
 

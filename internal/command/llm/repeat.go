@@ -3,6 +3,7 @@ package llm
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/redline-bench/redline/internal/command"
@@ -36,15 +37,12 @@ func readAgain(own json.RawMessage, args []string, secrets *secret.Set) (traffic
 	if err := json.Compact(&text, own); err != nil {
 		return traffic{}, fmt.Errorf("the plan of the result cannot be read: %w", err)
 	}
-	kept, err := secret.DropMasked(text.Bytes())
 	var first Plan
-	if err == nil {
-		err = json.Unmarshal(kept, &first)
-	}
-	if err != nil {
+	kept, err := secret.DropMasked(text.Bytes())
+	if err = errors.Join(err, json.Unmarshal(own, &first)); err != nil {
 		return traffic{}, fmt.Errorf("the plan of the result cannot be read: %w", err)
 	}
-	if err := secret.Missing(hiddenOf(own), changes.table.Arguments()); err != nil {
+	if err := secret.Missing(first.Secrets, changes.table.Arguments()); err != nil {
 		return traffic{}, err
 	}
 	return readOver(func() *options {
@@ -60,13 +58,4 @@ func readAgain(own json.RawMessage, args []string, secrets *secret.Set) (traffic
 		}
 		return o
 	}, args, secrets)
-}
-
-// hiddenOf are the options of a written plan whose secrets are missing.
-func hiddenOf(own json.RawMessage) []string {
-	var p struct {
-		Secrets []string `json:"secrets"`
-	}
-	_ = json.Unmarshal(own, &p) // a plan that cannot be read has none
-	return p.Secrets
 }

@@ -1,7 +1,6 @@
 package profile
 
 import (
-	"context"
 	"errors"
 	"fmt"
 
@@ -141,13 +140,6 @@ func Collect(p *command.IO, sigs *command.Signals, pl *plan.Plan, line string, b
 
 // close lets the workers go, and removes what NATS has of the run unless it is kept.
 func (m *workers) close() {
-	ctx := context.Background() // also after an interrupt
-	switch {
-	case m.run == nil:
-	case m.keep:
-		m.run.Abandon(ctx)
-	default:
-		m.run.End(ctx)
-	}
+	m.bus.Leave(m.run, m.keep)
 	m.bus.Close()
 }

@@ -11,31 +11,16 @@ import (
 	"github.com/redline-bench/redline/internal/plan"
 )
 
-// modeName is what perf_analyzer's messages call a load mode.
-func modeName(m plan.Mode) string {
-	switch m {
-	case plan.Concurrency:
-		return "Concurrency"
-	case plan.RequestRate:
-		return "RequestRate"
-	case plan.CustomIntervals:
-		return "CustomIntervals"
-	case plan.PeriodicConcurrency:
-		return "PeriodicConcurrency"
-	case plan.SessionConcurrency:
-		return "SessionConcurrency"
-	case plan.FixedSchedule:
-		return "FixedSchedule"
-	}
-	return string(m)
+// modeNames are what perf_analyzer's messages call the load modes.
+var modeNames = map[plan.Mode]string{
+	plan.Concurrency: "Concurrency", plan.RequestRate: "RequestRate", plan.CustomIntervals: "CustomIntervals",
+	plan.PeriodicConcurrency: "PeriodicConcurrency", plan.SessionConcurrency: "SessionConcurrency", plan.FixedSchedule: "FixedSchedule",
 }
 
-// loadOption is the option of perf_analyzer's name of a load mode.
-func loadOption(name string) string {
-	return map[string]string{
-		"Concurrency": "--concurrency-range", "DeprecatedConcurrency": "the concurrency of -t, -c and -d", "RequestRate": "--request-rate-range", "CustomIntervals": "--request-intervals",
-		"PeriodicConcurrency": "--periodic-concurrency-range", "SessionConcurrency": "--session-concurrency", "FixedSchedule": "--fixed-schedule",
-	}[name]
+// loadOptions are the options of perf_analyzer's names of the load modes.
+var loadOptions = map[string]string{
+	"Concurrency": "--concurrency-range", "DeprecatedConcurrency": "the concurrency of -t, -c and -d", "RequestRate": "--request-rate-range", "CustomIntervals": "--request-intervals",
+	"PeriodicConcurrency": "--periodic-concurrency-range", "SessionConcurrency": "--session-concurrency", "FixedSchedule": "--fixed-schedule",
 }
 
 // rangeForm is how a range of levels is written.
@@ -43,7 +28,7 @@ const rangeForm = " is START, START:END or START:END:STEP, such as 8 or 1:16:4"
 
 // take claims the load mode for an option; only one option may.
 func (r *raw) take(m plan.Mode, hasValue bool) error {
-	if err := r.exclusive(modeName(m), hasValue); err != nil {
+	if err := r.exclusive(modeNames[m], hasValue); err != nil {
 		return err
 	}
 	r.mode = m
@@ -70,8 +55,8 @@ func (r *raw) exclusive(name string, hasValue bool) error {
 		return cxx.ErrInvalid
 	}
 	return &UsageError{
-		Text:      fmt.Sprintf("%s and %s exclude each other: leave one out", loadOption(modeName(r.mode)), loadOption(name)),
-		original:  fmt.Sprintf("Cannot use both %s and %s inference load modes.", modeName(r.mode), name),
+		Text:      fmt.Sprintf("%s and %s exclude each other: leave one out", loadOptions[modeNames[r.mode]], loadOptions[name]),
+		original:  fmt.Sprintf("Cannot use both %s and %s inference load modes.", modeNames[r.mode], name),
 		ShowUsage: r.mode != plan.RequestRate,
 	}
 }
@@ -250,14 +235,12 @@ func (r *raw) scheduleLength() (int, error) {
 			"--fixed-schedule and --request-count exclude each other: every request of the input data is sent")
 	}
 	if len(r.paths) == 0 {
-		return 0, aborted("When using `--fixed-schedule`, you must provide a dataset using `--input-data`.",
-			"--fixed-schedule needs its requests and their times: add --input-data FILE")
+		return 0, aborted("When using `--fixed-schedule`, you must provide a dataset using `--input-data`.", "--fixed-schedule needs its requests and their times: add --input-data FILE")
 	}
 	total := 0
 	for _, p := range r.paths {
 		if !isFile(p) {
-			return 0, aborted("'"+p+"' is not a file. When using `--fixed-schedule`, all paths passed to --input-data must be files.",
-				"--input-data "+p+" is not a file: --fixed-schedule reads JSON files")
+			return 0, aborted("'"+p+"' is not a file. When using `--fixed-schedule`, all paths passed to --input-data must be files.", "--input-data "+p+" is not a file: --fixed-schedule reads JSON files")
 		}
 		n, err := payloads(p)
 		if err != nil {
@@ -266,12 +249,10 @@ func (r *raw) scheduleLength() (int, error) {
 		total += n
 	}
 	if total == 0 {
-		return 0, aborted("The dataset provided is empty. When using `--fixed-schedule`, the dataset must contain at least one payload.",
-			"--fixed-schedule: the input data has no requests")
+		return 0, aborted("The dataset provided is empty. When using `--fixed-schedule`, the dataset must contain at least one payload.", "--fixed-schedule: the input data has no requests")
 	}
 	if r.plan.Measure.WarmupCount >= total {
-		return 0, aborted("The warmup request count must be less than the total number of payloads in the dataset.",
-			"--warmup-request-count must be lower than the number of requests in the input data")
+		return 0, aborted("The warmup request count must be less than the total number of payloads in the dataset.", "--warmup-request-count must be lower than the number of requests in the input data")
 	}
 	return total - r.plan.Measure.WarmupCount, nil
 }
@@ -284,14 +265,12 @@ func payloads(path string) (int, error) {
 	}
 	var doc any
 	if err := json.Unmarshal(b, &doc); err != nil {
-		return 0, aborted(fmt.Sprintf("JSON parse error: %v. Review JSON file for formatting errors: '%s'", err, path),
-			fmt.Sprintf("--input-data %s is not valid JSON: %v", path, err))
+		return 0, aborted(fmt.Sprintf("JSON parse error: %v. Review JSON file for formatting errors: '%s'", err, path), fmt.Sprintf("--input-data %s is not valid JSON: %v", path, err))
 	}
 	obj, _ := doc.(map[string]any)
 	data, ok := obj["data"].([]any)
 	if !ok || len(obj) != 1 {
-		return 0, aborted("Input data JSON file must contain an object with a single 'data' member that is an array. Review JSON file: '"+path+"'",
-			"--input-data "+path+" must be {\"data\": [...]} and nothing else")
+		return 0, aborted("Input data JSON file must contain an object with a single 'data' member that is an array. Review JSON file: '"+path+"'", "--input-data "+path+" must be {\"data\": [...]} and nothing else")
 	}
 	return len(data), nil
 }

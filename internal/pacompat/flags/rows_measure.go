@@ -126,8 +126,7 @@ func (r *raw) outputRows() []option.Row {
 			Help: "write the times of every request as JSON, for GenAI-Perf or your own analysis. The file must not exist yet",
 			To: option.Func(func(v string) error {
 				if _, err := os.Stat(v); err == nil {
-					return failed("--profile-export-file. Path must not already exist.",
-						"--profile-export-file names a file that exists: remove the file, or give another name")
+					return failed("--profile-export-file. Path must not already exist.", "--profile-export-file names a file that exists: remove the file, or give another name")
 				}
 				out.Export = v
 				return nil

@@ -75,8 +75,7 @@ func (r *raw) kindRows() []option.Row {
 				"reads to the end",
 			To: option.Func(func(v string) error {
 				if strings.Count(v, "/") != 1 {
-					return refused("Received gRPC method name '"+v+"' that does not match the format: <package>.<service>/<method>.",
-						"--grpc-method is PACKAGE.SERVICE/METHOD, not '"+v+"'")
+					return refused("Received gRPC method name '"+v+"' that does not match the format: <package>.<service>/<method>.", "--grpc-method is PACKAGE.SERVICE/METHOD, not '"+v+"'")
 				}
 				t.GRPCMethod = v
 				return nil

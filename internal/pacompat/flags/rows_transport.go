@@ -104,8 +104,7 @@ func (r *raw) tlsRows() []option.Row {
 func (r *raw) addHeader(v string) error {
 	name, value, ok := strings.Cut(v, ":")
 	if !ok || name == "" || strings.ContainsAny(v, "\r\n") {
-		return aborted(fmt.Sprintf("Failed to parse -H. A header is written 'Name: value', on one line: %q", v),
-			fmt.Sprintf("-H is 'Name: value', on one line, not %q", v))
+		return aborted(fmt.Sprintf("Failed to parse -H. A header is written 'Name: value', on one line: %q", v), fmt.Sprintf("-H is 'Name: value', on one line, not %q", v))
 	}
 	r.plan.Target.Headers = append(r.plan.Target.Headers, plan.Header{Name: name, Value: value})
 	return nil

@@ -31,8 +31,7 @@ func (r *raw) verifyTarget() error {
 		return failed("-m (model name). The value must be specified.", "")
 	}
 	if r.plan.Load.Concurrency.Start == 0 {
-		return refused("The start of the search range must be > 0",
-			"--concurrency-range starts at 1 or above")
+		return refused("The start of the search range must be > 0", "--concurrency-range starts at 1 or above")
 	}
 	if r.plan.Load.Rate.Start <= 0 {
 		return failed("--request-rate-range. The start of the search range must be > 0.", "--request-rate-range starts above 0")
@@ -42,12 +41,10 @@ func (r *raw) verifyTarget() error {
 		return failed("-i (protocol). The value should be either HTTP or gRPC.", "-i is http or grpc")
 	}
 	if t.Streaming && t.Protocol != plan.GRPC && !kind.Of(t.Kind).InProcess() {
-		return refused("Streaming is only allowed with gRPC protocol and Triton C API.",
-			"--streaming needs gRPC: add -i grpc")
+		return refused("Streaming is only allowed with gRPC protocol and Triton C API.", "--streaming needs gRPC: add -i grpc")
 	}
 	if r.table.Given("grpc-compression-algorithm") && t.Protocol != plan.GRPC {
-		return refused("Using compression algorithm is only allowed with gRPC protocol.",
-			"--grpc-compression-algorithm needs gRPC: add -i grpc")
+		return refused("Using compression algorithm is only allowed with gRPC protocol.", "--grpc-compression-algorithm needs gRPC: add -i grpc")
 	}
 	return nil
 }
@@ -72,12 +69,10 @@ func (r *raw) verifyNumbers() error {
 
 func (r *raw) verifyCalls() error {
 	if r.zero && len(r.paths) > 0 {
-		return refused("The -z flag cannot be set when --data-directory is provided.",
-			"-z and --data-directory exclude each other: leave one out")
+		return refused("The -z flag cannot be set when --data-directory is provided.", "-z and --data-directory exclude each other: leave one out")
 	}
 	if r.async && r.sync {
-		return refused("Cannot specify --async and --sync simultaneously.",
-			"--async and --sync exclude each other: leave one out")
+		return refused("Cannot specify --async and --sync simultaneously.", "--async and --sync exclude each other: leave one out")
 	}
 	return nil
 }
@@ -86,12 +81,10 @@ func (r *raw) verifyPeriodic() error {
 	load := &r.plan.Load
 	if r.mode == plan.PeriodicConcurrency {
 		if !r.plan.Target.Streaming {
-			return refused("The --periodic-concurrency-range option requires bi-directional gRPC streaming.",
-				"--periodic-concurrency-range needs streams: add -i grpc --streaming")
+			return refused("The --periodic-concurrency-range option requires bi-directional gRPC streaming.", "--periodic-concurrency-range needs streams: add -i grpc --streaming")
 		}
 		if r.plan.Output.Export == "" {
-			return refused("Must provide --profile-export-file when using the --periodic-concurrency-range option.",
-				"--periodic-concurrency-range writes every request: add --profile-export-file FILE")
+			return refused("Must provide --profile-export-file when using the --periodic-concurrency-range option.", "--periodic-concurrency-range writes every request: add --profile-export-file FILE")
 		}
 		short := load.MaxThreads < load.Periodic.End
 		if load.MaxThreadsSet && (short || r.face == plan.PerfAnalyzer) { // perf_analyzer warns whatever the number
@@ -102,8 +95,7 @@ func (r *raw) verifyPeriodic() error {
 		}
 	}
 	if len(r.plan.Target.Parameters) > 0 && r.plan.Target.Protocol != plan.GRPC {
-		return refused("The --request-parameter option is currently only supported by gRPC protocol.",
-			"--request-parameter needs gRPC: add -i grpc")
+		return refused("The --request-parameter option is currently only supported by gRPC protocol.", "--request-parameter needs gRPC: add -i grpc")
 	}
 	return nil
 }
@@ -122,22 +114,18 @@ func (r *raw) verifySearch() error {
 	unlimited := load.Concurrency.End == 0 || load.Rate.End == 0
 	limit := r.plan.Measure.LatencyLimit
 	if unlimited && limit == 0 {
-		return refused("The end of the search range and the latency limit can not be both 0 (or 0.0) simultaneously",
-			"a range without an end needs a latency at which it ends: add -l TIME, such as -l 50ms")
+		return refused("The end of the search range and the latency limit can not be both 0 (or 0.0) simultaneously", "a range without an end needs a latency at which it ends: add -l TIME, such as -l 50ms")
 	}
 	if load.Search != plan.Binary {
 		return nil
 	}
 	switch {
 	case unlimited:
-		return refused("The end of the range can not be 0 (or 0.0) for binary search mode.",
-			"--binary-search needs the end of the range, as in --concurrency-range 1:64")
+		return refused("The end of the range can not be 0 (or 0.0) for binary search mode.", "--binary-search needs the end of the range, as in --concurrency-range 1:64")
 	case limit == 0:
-		return refused("The --latency-threshold cannot be 0 for binary search mode.",
-			"--binary-search needs the latency to search for: add -l TIME, such as -l 50ms")
+		return refused("The --latency-threshold cannot be 0 for binary search mode.", "--binary-search needs the latency to search for: add -l TIME, such as -l 50ms")
 	case load.Concurrency.End < load.Concurrency.Start || load.Rate.End < load.Rate.Start:
-		return refused("The end of the range can not be less than start of the range for binary search mode.",
-			"the range ends below its start: write the lower number first")
+		return refused("The end of the range can not be less than start of the range for binary search mode.", "the range ends below its start: write the lower number first")
 	}
 	return nil
 }
@@ -148,12 +136,10 @@ func (r *raw) verifyWarmup() error {
 	}
 	load := &r.plan.Load
 	if r.mode == plan.Concurrency && load.Concurrency.Start < load.Concurrency.End {
-		return refused("--warmup-request-count not supported with multiple concurrency values in one run",
-			"--warmup-request-count is for one level: give one level")
+		return refused("--warmup-request-count not supported with multiple concurrency values in one run", "--warmup-request-count is for one level: give one level")
 	}
 	if r.mode == plan.RequestRate && load.Rate.Start < load.Rate.End {
-		return refused("--warmup-request-count not supported with multiple request rate values in one run",
-			"--warmup-request-count is for one level: give one level")
+		return refused("--warmup-request-count not supported with multiple request rate values in one run", "--warmup-request-count is for one level: give one level")
 	}
 	return nil
 }
@@ -166,22 +152,18 @@ func (r *raw) verifyRequestCount() error {
 	load := &r.plan.Load
 	if r.mode == plan.Concurrency {
 		if n < load.Concurrency.Start {
-			return refused("--request-count can not be less than concurrency",
-				"--request-count is lower than the concurrency: send at least as many requests")
+			return refused("--request-count can not be less than concurrency", "--request-count is lower than the concurrency: send at least as many requests")
 		}
 		if load.Concurrency.Start < load.Concurrency.End {
-			return refused("--request-count not supported with multiple concurrency values in one run",
-				"--request-count is for one level: give one level, or use --duration TIME for each of several")
+			return refused("--request-count not supported with multiple concurrency values in one run", "--request-count is for one level: give one level, or use --duration TIME for each of several")
 		}
 	}
 	if r.mode == plan.RequestRate {
 		if float64(n)+1 <= load.Rate.Start && r.face == plan.PerfAnalyzer {
-			return refused("--request-count can not be less than request rate",
-				"--request-count is lower than the rate: send at least as many requests")
+			return refused("--request-count can not be less than request rate", "--request-count is lower than the rate: send at least as many requests")
 		}
 		if load.Rate.Start < load.Rate.End {
-			return refused("--request-count not supported with multiple request rate values in one run",
-				"--request-count is for one level: give one level, or use --duration TIME for each of several")
+			return refused("--request-count not supported with multiple request rate values in one run", "--request-count is for one level: give one level, or use --duration TIME for each of several")
 		}
 	}
 	return nil
@@ -214,22 +196,18 @@ func (r *raw) verifyKind() error {
 func (r *raw) verifyMetrics() error {
 	switch collect := r.plan.Target.Metrics.Collect; {
 	case collect && !kind.Of(r.plan.Target.Kind).Metrics:
-		return refused("Server-side metric collection is only supported with Triton client backend.",
-			"--collect-metrics reads the metrics of Triton: use --server-metrics URL for other servers")
+		return refused("Server-side metric collection is only supported with Triton client backend.", "--collect-metrics reads the metrics of Triton: use --server-metrics URL for other servers")
 	case !collect && r.table.Given("metrics-url"):
-		return refused("Must specify --collect-metrics when using the --metrics-url option.",
-			"--metrics-url is about the metrics of Triton: add --collect-metrics")
+		return refused("Must specify --collect-metrics when using the --metrics-url option.", "--metrics-url is about the metrics of Triton: add --collect-metrics")
 	case !collect && r.table.Given("metrics-interval"):
-		return refused("Must specify --collect-metrics when using the --metrics-interval option.",
-			"--metrics-interval is about the metrics of Triton: add --collect-metrics")
+		return refused("Must specify --collect-metrics when using the --metrics-interval option.", "--metrics-interval is about the metrics of Triton: add --collect-metrics")
 	}
 	return nil
 }
 
 func (r *raw) verifySessions() error {
 	if r.mode == plan.SessionConcurrency && !kind.Of(r.plan.Target.Kind).Sessions {
-		return refused("Session concurrency mode is only supported with OpenAI service kind.",
-			"--session-concurrency is for language models: add --service-kind openai")
+		return refused("Session concurrency mode is only supported with OpenAI service kind.", "--session-concurrency is for language models: add --service-kind openai")
 	}
 	return nil
 }

@@ -41,8 +41,7 @@ func Check(p *plan.Plan, m *service.Model, warn func(line string)) (s Settled, e
 	s.Plan = p
 	row := kind.Of(t.Kind)
 	if p.Input.Batch > 1 && m.MaxBatch == 0 && kinds.Of(t.Kind).NoBatch == "" { // else AfterData refuses it
-		return s, worded(p, "can not specify batch size > 1 as the model does not support batching",
-			fmt.Sprintf("-b %d: model %q takes one item in a request: leave -b out", p.Input.Batch, m.Name))
+		return s, worded(p, "can not specify batch size > 1 as the model does not support batching", fmt.Sprintf("-b %d: model %q takes one item in a request: leave -b out", p.Input.Batch, m.Name))
 	}
 	if b := p.Input.Batch; b > m.MaxBatch && m.MaxBatch > 0 && p.Program == plan.Redline { // perf_analyzer lets the server refuse it
 		return s, fmt.Errorf("-b %d is more than the %d that model %q takes in a request", b, m.MaxBatch, m.Name)
@@ -51,8 +50,7 @@ func Check(p *plan.Plan, m *service.Model, warn func(line string)) (s Settled, e
 		return s, err
 	}
 	if p.Input.Batch > 1 && m.Sequential() {
-		return s, worded(p, "can not specify batch size > 1 when using a sequence model",
-			fmt.Sprintf("-b %d: model %q keeps state between requests, which have one item each: leave -b out", p.Input.Batch, m.Name))
+		return s, worded(p, "can not specify batch size > 1 when using a sequence model", fmt.Sprintf("-b %d: model %q keeps state between requests, which have one item each: leave -b out", p.Input.Batch, m.Name))
 	}
 	if s.NoSteps, err = kindRules(p, row); err != nil {
 		return s, err
@@ -71,8 +69,7 @@ func Check(p *plan.Plan, m *service.Model, warn func(line string)) (s Settled, e
 		return s, LineError("Decoupled models must be run with `--async` and `--streaming` and either `-i grpc` or `--service-kind=triton_c_api`")
 	}
 	if m.Sequential() && s.Async && load.Mode == plan.Concurrency && load.Concurrency.End == 0 {
-		return s, worded(p, "The 'end' concurrency can not be 0 for sequence models when using asynchronous API.",
-			fmt.Sprintf("--concurrency-range needs an end, as in 1:64: model %q keeps state between requests", m.Name))
+		return s, worded(p, "The 'end' concurrency can not be 0 for sequence models when using asynchronous API.", fmt.Sprintf("--concurrency-range needs an end, as in 1:64: model %q keeps state between requests", m.Name))
 	}
 	if row.Method && t.GRPCMethod == "" {
 		warn("WARNING: no --grpc-method was given: the server refuses every call, and only that is measured.")
@@ -105,8 +102,7 @@ func kindRules(p *plan.Plan, row *kind.Row) (noSteps, err error) {
 	t, words := &p.Target, kinds.Of(p.Target.Kind)
 	switch {
 	case row.Synchronous && t.Call == plan.Async:
-		err = worded(p, "client backend of kind "+words.Name+" does not support AsyncInfer API",
-			fmt.Sprintf("--service-kind %s takes no --async: leave it out", t.Kind))
+		err = worded(p, "client backend of kind "+words.Name+" does not support AsyncInfer API", fmt.Sprintf("--service-kind %s takes no --async: leave it out", t.Kind))
 	case words.NoStreaming != "" && t.Streaming && p.Program == plan.PerfAnalyzer:
 		err = PlainError(words.NoStreaming)
 	}

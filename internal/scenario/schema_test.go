@@ -1,6 +1,6 @@
 //go:generate go test -run ^TestSchema$ . -update
 
-package run
+package scenario_test
 
 import (
 	"encoding/json"
@@ -10,22 +10,23 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/redline-bench/redline/internal/command/run"
 	"github.com/redline-bench/redline/internal/scenario"
 	"github.com/redline-bench/redline/internal/testkit/generated"
 )
 
 // TestSchema holds docs/schema/scenario.json to what the program reads.
 func TestSchema(t *testing.T) {
-	generated.File(t, "../../../docs/schema/scenario.json", string(scenario.Schema(Grammar())), "make generate")
+	generated.File(t, "../../docs/schema/scenario.json", string(scenario.Schema(run.Grammar())), "make generate")
 }
 
 // Every example has only what the schema describes, so that an editor shows no mistake in it.
 func TestExamplesFitTheSchema(t *testing.T) {
 	var schema map[string]any
-	if err := json.Unmarshal(scenario.Schema(Grammar()), &schema); err != nil {
+	if err := json.Unmarshal(scenario.Schema(run.Grammar()), &schema); err != nil {
 		t.Fatal(err)
 	}
-	files, err := filepath.Glob("../../../examples/*.yaml")
+	files, err := filepath.Glob("../../examples/*.yaml")
 	if err != nil || len(files) < 4 {
 		t.Fatalf("%v, %v", files, err)
 	}
