@@ -2,6 +2,7 @@ package tune_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/csv"
 	"fmt"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/redline-bench/redline/e2e/binary"
 	"github.com/redline-bench/redline/e2e/peers"
@@ -124,7 +126,8 @@ func TestBestConfigLoadsOnTriton(t *testing.T) {
 	outcome.HeavyOnly(t, "redline tune on a real Triton, a minute")
 	s := startTriton(t, "law_batches")
 	file := filepath.Join(t.TempDir(), "config.pbtxt")
-	res, err := newClient(t).run("-m", "law_batches", "-u", s.HTTP, "--slo", "avg<160ms", "--vary", "max_batch=4,8", "--vary", "instances=1,2", "--confirm", "5s", "--best-config", file)
+	res, err := newClient(t).run("-m", "law_batches", "-u", s.HTTP, "--slo", "avg<160ms", "--vary", "max_batch=4,8", "--vary", "instances=1,2",
+		"--probe", "500ms", "--confirm", "5s", "--resolution", "10", "--budget", "1m", "--best-config", file)
 	if res == nil || res.Tune.Best == nil { // on a busy machine the best may not be confirmed
 		t.Fatal(err)
 	}
@@ -200,6 +203,10 @@ func beside(t *testing.T, programs string, s *peers.Triton, l law) error {
 // measurement is one row of Model Analyzer's table.
 type measurement struct{ throughput, latency float64 }
 
+// analyzeTime limits a search of Model Analyzer. Its brute search takes up to four minutes; its quick search of law_batches never ends, because after
+// some measurements it looks for the next one in an endless loop.
+const analyzeTime = 6 * time.Minute
+
 // analyze runs a search of Model Analyzer, with Redline as its perf_analyzer, on a server that runs. It returns the measurements and the
 // names of the columns of its table.
 func analyze(t *testing.T, programs string, s *peers.Triton, l law, mode string) (list []measurement, columns []string) {
@@ -225,13 +232,17 @@ func analyze(t *testing.T, programs string, s *peers.Triton, l law, mode string)
 	if err := os.WriteFile(filepath.Join(dir, "config.yaml"), []byte(text.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), filepath.Join(programs, "model-analyzer"), "profile", "-f", "config.yaml")
+	ctx, cancel := context.WithTimeout(t.Context(), analyzeTime)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, filepath.Join(programs, "model-analyzer"), "profile", "-f", "config.yaml")
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "PATH="+bin+":"+programs+":"+os.Getenv("PATH"), "PYTHONDONTWRITEBYTECODE=1", "COLUMNS=200")
-	if out, err := cmd.CombinedOutput(); err != nil && mode == "quick" && bytes.Contains(out, []byte("OverflowError")) {
-		t.Log("Model Analyzer's quick search crashed: the number of a dimension overflowed; it has no answer")
+	out, err := cmd.CombinedOutput()
+	switch crashed := bytes.Contains(out, []byte("OverflowError")); {
+	case err != nil && mode == "quick" && (crashed || ctx.Err() != nil):
+		t.Logf("Model Analyzer's quick search has no answer: crashed (the number of a dimension overflowed) %v, did not end within %v %v", crashed, analyzeTime, !crashed)
 		return nil, nil
-	} else if err != nil {
+	case err != nil:
 		t.Fatalf("model-analyzer: %v\n%s", err, out)
 	}
 	file, err := os.Open(filepath.Join(dir, "results", "metrics-model-inference.csv"))

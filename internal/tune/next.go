@@ -2,15 +2,11 @@ package tune
 
 import (
 	"cmp"
-	"math"
-	"math/rand/v2"
 	"slices"
 	"time"
 )
 
 const (
-	// everything is the number of candidates up to which all are screened, if the budget allows.
-	everything = 32
 	// finalists is how many candidates get a whole search.
 	finalists = 4
 	// refined is how many candidates are refined at most.
@@ -19,70 +15,6 @@ const (
 	screenShare = 0.4
 	climbShare  = 0.6
 )
-
-// draw chooses the candidates that are screened first: all of a small space, else a sample that has the values of each knob
-// about equally often, in an order that the seed decides. The present candidate comes first.
-func (s *Search) draw() []Point {
-	rng := rand.New(rand.NewPCG(s.conf.Seed, 0x7ea5))
-	n := size(s.conf.Knobs)
-	limit := max(everything, 5*len(s.conf.Knobs))
-	if s.conf.Budget > 0 {
-		limit = min(limit, max(4, int(screenShare*float64(s.conf.Budget)/float64(s.conf.Expect[Screen]))))
-	}
-	var out []Point
-	if n <= limit {
-		out = grid(s.conf.Knobs)
-		rng.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
-	} else {
-		out = spread(s.conf.Knobs, max(4, min(limit, max(10, 4*len(s.conf.Knobs)))), rng)
-	}
-	if s.conf.Present != nil {
-		out = slices.DeleteFunc(out, func(p Point) bool { return slices.Equal(p, s.conf.Present) })
-		out = slices.Insert(out, 0, s.conf.Present)
-	}
-	return out
-}
-
-// grid is every point of the space.
-func grid(knobs []Knob) []Point {
-	out := []Point{{}}
-	for _, k := range knobs {
-		var longer []Point
-		for _, p := range out {
-			for i := range k.Values {
-				longer = append(longer, append(slices.Clone(p), i))
-			}
-		}
-		out = longer
-	}
-	return out
-}
-
-// spread is a Latin hypercube: the values of each knob occur about equally often.
-func spread(knobs []Knob, n int, rng *rand.Rand) []Point {
-	columns := make([][]int, len(knobs))
-	for k := range knobs {
-		values := len(knobs[k].Values)
-		columns[k] = make([]int, n)
-		for i := range n {
-			columns[k][i] = (i*values + rng.IntN(values)) / n % values
-		}
-		rng.Shuffle(n, func(i, j int) { columns[k][i], columns[k][j] = columns[k][j], columns[k][i] })
-	}
-	var out []Point
-	seen := map[string]bool{}
-	for i := range n {
-		p := make(Point, len(knobs))
-		for k := range knobs {
-			p[k] = columns[k][i]
-		}
-		if !seen[key(p)] {
-			seen[key(p)] = true
-			out = append(out, p)
-		}
-	}
-	return out
-}
 
 // advance chooses the next step, a function of the measurements alone.
 func (s *Search) advance() {
@@ -118,9 +50,6 @@ func (s *Search) advance() {
 }
 
 const budgetOver = "the time of the budget is over"
-
-// unknown tells whether the measurement ended before any load was seen to hold or to fail.
-func (c *Candidate) unknown() bool { return c.Failed == "" && c.held() == 0 && math.IsInf(c.High, 1) }
 
 // How the first load of a measurement relates to what is known, and how loads go on from there.
 const (
@@ -327,23 +256,6 @@ func (s *Search) contenders() []*Candidate {
 	}
 	slices.SortStableFunc(out, func(a, b *Candidate) int { return cmp.Compare(b.likely(), a.likely()) })
 	return out
-}
-
-// farBehind is the share of a capacity below which a throughput is clearly lower.
-const farBehind = 0.95
-
-// farBelow tells whether the candidate, when it was overloaded, answered clearly less than a capacity: then it cannot have that capacity. Some
-// servers answer less in an overload than at a lower load. Unless the candidate answered more in the overload than at a load that
-// held, it must have answered the less, the more the load exceeded the capacity.
-func (c *Candidate) farBelow(capacity float64) bool {
-	if c.Reached == 0 || c.Low >= capacity {
-		return false
-	}
-	limit := farBehind * capacity
-	if c.Low == 0 || c.Reached < c.Low {
-		limit *= min(1, capacity/c.High)
-	}
-	return c.Reached < limit
 }
 
 // nextRefine is the next of the better half of the contenders that was only screened. Of few contenders it is the one that may have the

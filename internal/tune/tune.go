@@ -137,65 +137,6 @@ type Measurement struct {
 	Known bool
 }
 
-// Candidate is what is known of a candidate.
-type Candidate struct {
-	Point
-	Stage Stage // the last one that was measured
-	Measurement
-	Took   time.Duration // in all stages
-	Probes int           // in all stages
-
-	earlier float64 // the highest capacity that held in an earlier stage
-}
-
-// Score is the best estimate of the capacity; 0 for a candidate that failed, or of which no load holds.
-func (c *Candidate) Score() float64 {
-	switch {
-	case c.Failed != "":
-		return 0
-	case c.Value > 0:
-		return c.Value
-	case c.Low == 0 && math.IsInf(c.High, 1):
-		return 0
-	case c.Low == 0 && c.earlier > 0: // a longer probe failed where a shorter one held
-		return min(c.earlier, c.High)
-	case c.Low == 0 && c.Reached > 0:
-		return min(c.High, c.Reached)
-	case c.Low == 0:
-		return c.High / 2
-	case math.IsInf(c.High, 1):
-		return c.Low
-	}
-	return math.Sqrt(c.Low * c.High)
-}
-
-// likely is the estimate of the capacity that chooses loads. Unlike Score it takes a server for a queue, which holds most of what it answers
-// in an overload. A server that answers less than at a lower load is far above its capacity then.
-func (c *Candidate) likely() float64 {
-	if c.Low == 0 || c.Value > 0 || c.Failed != "" || c.Reached == 0 || math.IsInf(c.High, 1) {
-		return c.Score()
-	}
-	return max(c.Low, min(c.High, queueShare*c.Reached))
-}
-
-// queueShare is the usual capacity of a server with a queue, as a share of what it answers in an overload.
-const queueShare = 0.85
-
-// overloaded tells whether the candidate answered clearly less at the load that failed, but not less than at the load that held: its
-// highest throughput is then known.
-func (c *Candidate) overloaded() bool {
-	return c.Reached < farBehind*c.High && c.Reached > farBehind*c.Low
-}
-
-// top is the highest capacity that the candidate may have, by all estimates: an overloaded server takes no higher load than it answered,
-// unless it answered less than at a load that held.
-func (c *Candidate) top() float64 {
-	if c.overloaded() {
-		return max(c.Reached, c.Low)
-	}
-	return c.High
-}
-
 // Search is the state of one search. It is not safe for concurrent use.
 type Search struct {
 	conf     Config
@@ -293,17 +234,6 @@ func (s *Search) Best() *Candidate {
 		}
 	}
 	return best
-}
-
-// held is the highest capacity that was seen to hold.
-func (c *Candidate) held() float64 {
-	switch {
-	case c.Failed != "":
-		return 0
-	case c.Value > 0:
-		return c.Value
-	}
-	return c.Low
 }
 
 // Size is the number of candidates of the space.
