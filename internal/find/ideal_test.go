@@ -7,6 +7,7 @@ package find_test
 import (
 	"math"
 	"math/rand/v2"
+	"sync"
 	"testing"
 	"time"
 
@@ -44,7 +45,9 @@ func TestErrorRatesWithIdealIntervals(t *testing.T) {
 	const truth = 0.9
 	var near, falseGood, held, confirmed int
 	var took, sweep time.Duration
-	for seed := range uint64(runs) {
+	var mu sync.Mutex
+	inParallel(runs, func(i int) {
+		seed := uint64(i)
 		rng := rand.New(rand.NewPCG(seed, 5))
 		conf := find.Config{
 			Tiers: []find.Tier{{Objectives: rule}}, Start: truth * math.Exp(2*rng.Float64()-1.2), Lowest: 1e-3,
@@ -69,17 +72,20 @@ func TestErrorRatesWithIdealIntervals(t *testing.T) {
 			}
 			return o
 		})
-		took += time
-		sweep += 51 * (conf.Settle + conf.MaxTime)
 		c := a.Capacities[0]
 		if c.Interval.Low > c.Value || !c.Interval.Open && c.Interval.High <= c.Value {
 			t.Errorf("seed %d: the interval leaves the value out: %+v", seed, c)
 		}
+		fails := !rule[0].Holds(server(c.Value).until(10 * conf.MaxTime.Seconds()).Value)
+		mu.Lock()
+		defer mu.Unlock()
+		took += time
+		sweep += 51 * (conf.Settle + conf.MaxTime)
 		near += count(math.Abs(c.Value/truth-1) <= 0.05)
 		held += count(c.Interval.Low <= truth && (c.Interval.Open || truth <= c.Interval.High))
 		confirmed += count(c.Confirmed)
-		falseGood += count(!rule[0].Holds(server(c.Value).until(10 * conf.MaxTime.Seconds()).Value))
-	}
+		falseGood += count(fails)
+	})
 	t.Logf("of %d: near %d, false good %d, interval holds %d, confirmed %d, time %.0f %% of a sweep", runs, near, falseGood, held, confirmed, 100*took.Seconds()/sweep.Seconds())
 	if min(near, held, confirmed) < runs*95/100 || falseGood > runs*5/100 || 3*took > sweep {
 		t.Error("the error rates are too high")

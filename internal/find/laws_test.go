@@ -7,7 +7,9 @@ package find_test
 import (
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -139,15 +141,14 @@ func TestSearchesOnKnownLaws(t *testing.T) {
 	}
 	list := laws()
 	scores := make([]score, len(list))
-	var all sync.WaitGroup
-	for i := range list {
-		all.Go(func() {
-			for seed := range seeds {
-				scores[i].add(list[i].trial(t, uint64(seed), 30*time.Second, time.Minute)) // the defaults of redline find
-			}
-		})
-	}
-	all.Wait()
+	var mu sync.Mutex
+	inParallel(seeds*len(list), func(n int) {
+		i := n % len(list)
+		s := list[i].trial(t, uint64(n/len(list)), 30*time.Second, time.Minute) // the defaults of redline find
+		mu.Lock()
+		defer mu.Unlock()
+		scores[i].add(s)
+	})
 	var total score
 	for i, s := range scores {
 		total.add(s)
@@ -162,6 +163,20 @@ func TestSearchesOnKnownLaws(t *testing.T) {
 	if 20*(total.runs-total.held) > total.runs {
 		t.Error("too many intervals leave the truth out")
 	}
+}
+
+// inParallel calls work for 0 to n-1, on all cores.
+func inParallel(n int, work func(i int)) {
+	var next atomic.Int64
+	var all sync.WaitGroup
+	for range runtime.NumCPU() {
+		all.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				work(i)
+			}
+		})
+	}
+	all.Wait()
 }
 
 // tooHigh tells whether more than one in 20 searches is wrong, or the searches took more than a third of the time of sweeps.

@@ -158,6 +158,9 @@ func TestFindsTheCapacityOfAKnownQueue(t *testing.T) { laws()[0].check(t, 3*time
 func TestFindsTheCapacityOfKnownQueues(t *testing.T) {
 	outcome.HeavyOnly(t, "searches on five queues with the engine, some minutes")
 	for _, l := range laws() {
-		l.check(t, 12*time.Second)
+		t.Run(l.name, func(t *testing.T) {
+			t.Parallel()
+			l.check(t, 12*time.Second)
+		})
 	}
 }
