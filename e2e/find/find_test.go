@@ -48,7 +48,7 @@ func capacity(t *testing.T, args ...string) (*result.Capacity, error) {
 
 // On a real Triton, a model of 20 ms with dynamic batching: the highest rate of a sweep with p99 below the limit agrees with the
 // search beside it.
-func TestAgreesWithASweepOnTriton(t *testing.T) {
+func TestTimedAgreesWithASweepOnTriton(t *testing.T) {
 	outcome.HeavyOnly(t, "redline find beside a sweep on a real Triton")
 	installed, err := peers.Install(t.Context())
 	if err != nil {
