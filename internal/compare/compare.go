@@ -26,8 +26,8 @@ type Options struct {
 // Defaults returns the default options.
 func Defaults() Options { return Options{Confidence: 0.95, Least: 0} }
 
-// ErrApart means that two sides measured different loads.
-var ErrApart = errors.New("nothing can be compared: the runs have no common level")
+// ErrApart means that two sides measured different loads, or are searches without a common answer.
+var ErrApart = errors.New("nothing can be compared")
 
 // Finding is the result of comparing a number, or of a whole comparison.
 type Finding string
@@ -44,7 +44,7 @@ const (
 
 // Row is one number on both sides.
 type Row struct {
-	Level  string  `json:"level"`
+	Level  string  `json:"level"` // empty for the capacity of a search
 	Name   string  `json:"name"`
 	Unit   string  `json:"unit"`
 	Higher bool    `json:"higher_is_better"`
@@ -100,15 +100,17 @@ func Runs(a, b []Side, o Options) (*Report, error) {
 	rep := &Report{A: a, B: b, Confidence: o.Confidence, Finding: Same}
 	rep.remark()
 	q := quantiles{}
+	if err := rep.capacities(q); err != nil {
+		return nil, err
+	}
 	for _, key := range commonLevels(a, b) {
 		rep.level(key, pick(a, key), pick(b, key), q)
 	}
-	found := rep.capacities(a, b, q)
-	if la, lb := only(a), only(b); len(rep.Rows) == 0 && !found && la != nil && lb != nil {
+	if la, lb := only(a), only(b); len(rep.Rows) == 0 && la != nil && lb != nil {
 		rep.level("the only level", la, lb, q) // tools name levels differently, or not at all
 	}
 	if len(rep.Rows) == 0 {
-		return nil, fmt.Errorf("%w (%s against %s)", ErrApart, levelsOf(a), levelsOf(b))
+		return nil, fmt.Errorf("%w: the runs have no common level (%s against %s)", ErrApart, levelsOf(a), levelsOf(b))
 	}
 	rep.judge(o)
 	return rep, nil

@@ -65,19 +65,23 @@ func (rep *Report) conclude() {
 	}
 	switch {
 	case rep.Finding != Unknown && len(unseen) > 0:
-		rep.Remarks = append(rep.Remarks, "cannot tell about "+strings.Join(unseen, ", ")+": "+Unseen(rep.least))
+		rep.Remarks = append(rep.Remarks, "cannot tell about "+strings.Join(unseen, ", ")+": "+rep.Unseen(rep.least))
 	case len(unseen) == 0 && rep.Finding == Unknown:
 		rep.Finding = Same // there are only failures to compare
 	}
 }
 
 // Unseen says that a change of this share, or of Resolution if that is more, could not have been found.
-func Unseen(share float64) string {
-	return fmt.Sprintf("a change of %g %% could not have been seen; measure more requests, or compare three or more runs on each side", max(Resolution, share)*100)
+func (rep *Report) Unseen(share float64) string {
+	measure := "measure more requests"
+	if rep.isSearch() {
+		measure = "search with a longer --probe-max and --confirm"
+	}
+	return fmt.Sprintf("a change of %g %% could not have been seen; %s, or compare three or more runs on each side", max(Resolution, share)*100, measure)
 }
 
 // Regressions returns the rows that are worse by more than the allowed share: the whole interval is beyond it. More failures are
-// always a regression. The rows have the bounds that decided.
+// always a regression. The rows have the bounds that decided. Searches are held to their capacities.
 func (rep *Report) Regressions(allowed float64) []Row {
 	margin := func(r *Row) float64 {
 		if r.failures != nil {
@@ -85,9 +89,10 @@ func (rep *Report) Regressions(allowed float64) []Row {
 		}
 		return allowed
 	}
-	alpha := decide(rep.Rows, 1-rep.Confidence, func(r *Row, alpha float64) bool { return r.side(alpha, margin(r)) > 0 })
+	rows := rep.gated()
+	alpha := decide(rows, 1-rep.Confidence, func(r *Row, alpha float64) bool { return r.side(alpha, margin(r)) > 0 })
 	var out []Row
-	for _, r := range rep.Rows {
+	for _, r := range rows {
 		if r.side(alpha, margin(&r)) > 0 {
 			r.bound(alpha)
 			out = append(out, r)
@@ -97,11 +102,13 @@ func (rep *Report) Regressions(allowed float64) []Row {
 }
 
 // Sees reports whether a number of the comparison, except failures, would show a change of this share, or of Resolution if that
-// is more.
+// is more. Of searches it must be every capacity.
 func (rep *Report) Sees(share float64) bool {
-	return slices.ContainsFunc(rep.Rows, func(r Row) bool {
-		return r.failures == nil && r.sees(max(Resolution, share), rep.decided)
-	})
+	sees := func(r Row) bool { return r.failures == nil && r.sees(max(Resolution, share), rep.decided) }
+	if rep.isSearch() {
+		return !slices.ContainsFunc(rep.gated(), func(r Row) bool { return !sees(r) })
+	}
+	return slices.ContainsFunc(rep.Rows, sees)
 }
 
 // decide is Hochberg's rule: with m rows, the largest probability of error alpha/j at which a difference is found in m-j+1 rows or

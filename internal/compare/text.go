@@ -45,14 +45,12 @@ func (rep *Report) WriteText(w io.Writer, width int) error {
 // table is the rows of the text: each level has a heading, and an empty row stands between levels.
 func (rep *Report) table() [][]string {
 	var out [][]string
-	level := ""
-	for _, r := range rep.Rows {
-		if r.Level != level {
-			if level != "" {
+	for i, r := range rep.Rows {
+		if i == 0 || r.Level != rep.Rows[i-1].Level {
+			if i > 0 {
 				out = append(out, make([]string, 6))
 			}
-			level = r.Level
-			out = append(out, []string{cleantext.Line(level), "A", "B", "change", "interval", ""})
+			out = append(out, []string{cleantext.Line(r.Level), "A", "B", "change", "interval", ""})
 		}
 		out = append(out, []string{label(r), amount(r.A), amount(r.B), r.change(), r.span(), string(r.Finding)})
 	}
@@ -70,7 +68,7 @@ func (rep *Report) conclusion() string {
 	case worse != "":
 		return "worse than A: " + worse
 	case rep.Finding == Unknown:
-		return "not comparable with A: " + Unseen(rep.least)
+		return "not comparable with A: " + rep.Unseen(rep.least)
 	case rep.least > 0:
 		return fmt.Sprintf("may differ from A by less than %g %%", rep.least*100)
 	}
@@ -102,7 +100,11 @@ func (rep *Report) changes(f Finding) string {
 		for _, r := range rows[level][:min(len(rows[level]), headlineChanges)] {
 			names = append(names, r.headline())
 		}
-		out = append(out, strings.Join(names, ", ")+" at "+level)
+		text := strings.Join(names, ", ")
+		if level != "" { // a capacity has none
+			text += " at " + level
+		}
+		out = append(out, text)
 	}
 	if more := len(levels) - headlineLevels; more > 0 {
 		levels := "levels"
@@ -175,7 +177,7 @@ func label(r Row) string {
 	return r.Name + " (" + r.Unit + ")"
 }
 
-// String is the row in a sentence: "p99 went from 4.1 to 5.2 ms, +26.8 % (+20.1 % to +33.9 %)".
+// String is the row in words: "p99 went from 4.1 to 5.2 ms, +26.8 % (+20.1 % to +33.9 %)".
 func (r Row) String() string {
 	text := fmt.Sprintf("%s went from %s to %s %s, %s", r.Name, amount(r.A), amount(r.B), r.Unit, r.change())
 	if span := r.span(); span != "" {

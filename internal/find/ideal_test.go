@@ -91,10 +91,3 @@ func TestErrorRatesWithIdealIntervals(t *testing.T) {
 		t.Error("the error rates are too high")
 	}
 }
-
-func count(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}

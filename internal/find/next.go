@@ -161,8 +161,8 @@ func (s *Search) candidate(levels []level, tier int) (load float64, confirmed, m
 // farBelow tells whether a load far above a confirmed one is more likely to hold than not. Another confirmation then makes the probes more
 // certain.
 func (s *Search) farBelow(load float64, high *level, tier int) bool {
-	above := load * (1 + farSteps*s.conf.Resolution)
-	if high == nil || above >= high.load {
+	above := s.round(load * (1 + farSteps*s.conf.Resolution))
+	if high == nil || above <= load || above >= high.load {
 		return false
 	}
 	margin, _ := s.around(above, tier)

@@ -111,6 +111,25 @@ func TestWholeLoads(t *testing.T) {
 			t.Errorf("avg<%s: %+v", limit, c)
 		}
 	}
+	// No load lies between 2, which holds, and 3: one confirmation is enough.
+	conf := config(t, "avg<2.5ms")
+	conf.Whole = true
+	m := model{latency: linear}
+	a, _ := play(newSearch(t, conf), m.observe)
+	confirmations := 0
+	for _, p := range a.Probes {
+		confirmations += count(p.Purpose == find.Confirm)
+	}
+	if c := a.Capacities[0]; c.Value != 2 || !c.Confirmed || confirmations != 1 {
+		t.Errorf("%d confirmations of %+v", confirmations, c)
+	}
+}
+
+func count(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 func TestObjectivesOutOfReach(t *testing.T) {

@@ -2,6 +2,7 @@ package result
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/redline-bench/redline/internal/unit"
 )
@@ -132,10 +133,18 @@ func (f *Find) Load(v float64) string {
 	}
 }
 
+// OneLoad tells that a preset ran one load instead of a search, so that the load is no answer.
+func (f *Find) OneLoad() bool {
+	return f.Preset != "" && !slices.ContainsFunc(f.Probes, func(p FindProbe) bool { return p.Load != f.Probes[0].Load })
+}
+
 // Unit is that of the load.
 func (f *Find) Unit() string {
-	if f.By == "rate" {
+	switch f.By {
+	case "rate":
 		return "/s"
+	case "concurrency":
+		return "in flight"
 	}
 	return f.By
 }

@@ -333,7 +333,7 @@ func (o *Outcome) regressions(res *result.Result) []result.Check {
 	switch {
 	case out != nil:
 	case !rep.Sees(o.opts.MaxRegression):
-		out = []result.Check{{Rule: rule, Unknown: true, Text: compare.Unseen(o.opts.MaxRegression)}}
+		out = []result.Check{{Rule: rule, Unknown: true, Text: rep.Unseen(o.opts.MaxRegression)}}
 	default:
 		out = []result.Check{{Rule: rule, OK: true, Text: rep.Kept(o.opts.MaxRegression)}}
 	}
