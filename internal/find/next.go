@@ -27,7 +27,11 @@ type level struct {
 // where they tell more than its own, and more than a standard error.
 func (s *Search) levels(tier int) []level {
 	byLoad := map[float64][]*Probe{}
-	for _, p := range s.probes {
+	probes := s.probes
+	if s.state == Failed && len(probes) > 0 && s.mayBeDown() {
+		probes = probes[:len(probes)-1] // the server went down and stayed down: that says nothing about the load
+	}
+	for _, p := range probes {
 		if p.End != Running && p.End != Stopped {
 			byLoad[p.Load] = append(byLoad[p.Load], p)
 		}

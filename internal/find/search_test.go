@@ -291,7 +291,7 @@ func TestServerThatDies(t *testing.T) {
 		if a.State != state || len(a.Probes) < 4 || (c.Outcome == find.Found) != comesBack {
 			t.Errorf("%s, %s, %d probes, %+v", a.State, a.Reason, len(a.Probes), c)
 		}
-		if comesBack && !near(c.Value, 200) {
+		if comesBack && !near(c.Value, 200) || !comesBack && !c.Interval.Open {
 			t.Errorf("%+v", c)
 		}
 	}
