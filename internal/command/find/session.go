@@ -76,6 +76,7 @@ func (s *session) run() (int, error) {
 // failed prints why the search could not start and returns the exit code.
 func (s *session) failed(err error) int {
 	if s.sigs.Soft.Err() != nil {
+		fmt.Fprintln(s.Stderr, "redline find: interrupted before the first probe")
 		return command.ExitInterrupted
 	}
 	fmt.Fprintf(s.Stderr, "redline find: %s\n", cleantext.Line(s.traffic.Advise(err)))

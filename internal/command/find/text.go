@@ -163,7 +163,7 @@ func (s *session) words(a *result.FindAnswer) []string {
 		add("  use a faster client, or one on another machine")
 	case find.Open:
 		if a.Bracket.Low == 0 && a.Bracket.Open {
-			add("No capacity yet: no load was seen to hold or to miss the objectives")
+			add("No capacity yet: no load surely holds or fails the objectives so far")
 			break
 		}
 		c := find.Capacity{Interval: a.Bracket}

@@ -60,7 +60,7 @@ func TestWordsOfAnAnswer(t *testing.T) {
 	f(byRate, &result.FindAnswer{Outcome: string(find.Open), Bracket: between},
 		"No capacity yet: it lies between 880 and 910 requests/s")
 	f(byRate, &result.FindAnswer{Outcome: string(find.Open), Bracket: result.Interval{Open: true}},
-		"No capacity yet: no load was seen to hold or to miss the objectives")
+		"No capacity yet: no load surely holds or fails the objectives so far")
 }
 
 // Several tiers are a table with the most load of each.
