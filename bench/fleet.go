@@ -42,7 +42,7 @@ func fleetRows(ctx context.Context, e *env) error {
 	return err
 }
 
-// workerCost adds the CPU time per request of one worker as a multiple of a local run: the median over pairs of neighbouring runs. The
+// workerCost adds the CPU time per request of one worker as a multiple of a local run: the median over pairs of neighboring runs. The
 // ratio is nearly 1, and on machines with many cores the cost of equal runs differs by more than that.
 func (e *env) workerCost(ctx context.Context, w work, srv *binary.Server, cores coreSets) error {
 	w.requests = e.requests(300_000)

@@ -1,6 +1,7 @@
 package find_test
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -21,27 +23,11 @@ import (
 	"github.com/redline-bench/redline/internal/testkit/queueing"
 )
 
-// pace is how fast the queues and the searches on them are. The time in which a probe tells a capacity follows from the number of its
-// requests, so a faster queue needs less time and as much CPU time. At pace 1 service takes about 1 ms, and searches have the default times.
-type pace float64
-
-// newPace is such that all searches end within ten minutes on 16 cores. Machines with few cores run few searches.
-func newPace() pace {
-	if runtime.NumCPU() < 8 {
-		return 2
-	}
-	return 1.5
-}
-
-func (p pace) time(d time.Duration) time.Duration { return time.Duration(float64(d) / float64(p)) }
-func (p pace) settle() time.Duration              { return p.time(time.Second) }
-func (p pace) probe() time.Duration               { return p.time(30 * time.Second) }
-
-// resolution of the searches.
-const resolution = 0.02
-
-// sweep is the time of a sweep by the same resolution up to the first load that fails: it needs the full time for each load.
-func (p pace) sweep() time.Duration { return time.Duration(1+1/resolution) * (p.settle() + p.probe()) }
+// Times of a search here. A sweep by the same resolution up to the first load that fails needs the full time for each load.
+const (
+	settle, probe, resolution = time.Second, 30 * time.Second, 0.02
+	sweepTime                 = time.Duration(1+1/resolution) * (settle + probe)
+)
 
 // law is a queue of the reference server whose capacity is computed.
 type law struct {
@@ -53,14 +39,12 @@ type law struct {
 	drift      string        // parameters of a drift that fades
 	workers    int
 	batch      int // largest
-	pace       pace
 }
 
 func (l *law) rule() string { return fmt.Sprintf("%s<%v", l.metric, l.limit) }
 
-// laws are queues with service times of about 1 ms at pace 1.
-func laws(p pace) []law {
-	ms := func(v float64) string { return fmt.Sprint(v / float64(p)) }
+// laws are queues with service times of about 1 ms.
+func laws() []law {
 	parameters := func(pairs ...string) string {
 		list := ""
 		for i := 0; i < len(pairs); i += 2 {
@@ -68,44 +52,38 @@ func laws(p pace) []law {
 		}
 		return list
 	}
-	// solve is the rate at which the latency, a function of the rate at pace 1, is the limit.
 	solve := func(limit float64, latency func(rate float64) float64) float64 {
-		return float64(p) * queueing.Solve(1, 999, limit, latency)
+		return queueing.Solve(1, 999, limit, latency)
 	}
-	limit := func(d time.Duration) time.Duration { return p.time(d) }
 	batches := queueing.Batches{Most: 8, Fixed: 4e-3, Each: 0.5e-3}
-	list := []law{
+	return []law{
 		{
-			name: "M/D/1", metric: "avg", limit: limit(5 * time.Millisecond), workers: 1, parameters: parameters("execute_delay_ms", ms(1)),
+			name: "M/D/1", metric: "avg", limit: 5 * time.Millisecond, workers: 1, parameters: parameters("execute_delay_ms", "1"),
 			truth: solve(5e-3, func(rate float64) float64 { return queueing.MeanMG1(rate, 1e-3, 1e-6) }),
 		},
 		{
-			name: "M/M/2", metric: "avg", limit: limit(8 * time.Millisecond), workers: 2,
-			parameters: parameters("execute_delay_ms", ms(2), "delay_distribution", "exponential"),
+			name: "M/M/2", metric: "avg", limit: 8 * time.Millisecond, workers: 2,
+			parameters: parameters("execute_delay_ms", "2", "delay_distribution", "exponential"),
 			truth:      solve(8e-3, func(rate float64) float64 { return queueing.MeanMMC(rate, 500, 2) }),
 		},
 		{
-			name: "batches", metric: "avg", limit: limit(16 * time.Millisecond), workers: 1, batch: 8,
-			parameters: parameters("execute_delay_ms", ms(4), "per_item_ms", ms(0.5)),
+			name: "batches", metric: "avg", limit: 16 * time.Millisecond, workers: 1, batch: 8,
+			parameters: parameters("execute_delay_ms", "4", "per_item_ms", "0.5"),
 			truth:      solve(16e-3, batches.Mean),
 		},
 		{
 			// One in ten takes 4.6 ms, the others 0.6 ms: a mean of 1 ms and a deviation of 1.2 ms.
-			name: "bimodal", metric: "avg", limit: limit(7 * time.Millisecond), workers: 1,
-			parameters: parameters("execute_delay_ms", ms(1), "delay_distribution", "bimodal", "delay_stddev_ms", ms(1.2)),
+			name: "bimodal", metric: "avg", limit: 7 * time.Millisecond, workers: 1,
+			parameters: parameters("execute_delay_ms", "1", "delay_distribution", "bimodal", "delay_stddev_ms", "1.2"),
 			truth:      solve(7e-3, func(rate float64) float64 { return queueing.MeanMG1(rate, 1e-3, 2.44e-6) }),
 		},
 		{
-			name: "slow drift", metric: "p90", limit: limit(20 * time.Millisecond), workers: 1,
-			parameters: parameters("execute_delay_ms", ms(1), "delay_distribution", "exponential"),
-			drift:      parameters("drift_share", "0.06", "drift_ms", ms(20_000)),
-			truth:      float64(p) * queueing.RateMM1(1000, 90, 20e-3),
+			name: "slow drift", metric: "p90", limit: 20 * time.Millisecond, workers: 1,
+			parameters: parameters("execute_delay_ms", "1", "delay_distribution", "exponential"),
+			drift:      parameters("drift_share", "0.06", "drift_ms", "20000"),
+			truth:      queueing.RateMM1(1000, 90, 20e-3),
 		},
 	}
-	for i := range list {
-		list[i].pace = p
-	}
-	return list
 }
 
 // serve starts a server with the queue. more are parameters of the model.
@@ -151,13 +129,12 @@ func (l *law) search(t *testing.T, seed uint64) (score, error) {
 		return score{}, err
 	}
 	defer s.Stop()
-	rng, sweep := rand.New(rand.NewPCG(seed, 21)), l.pace.sweep()
+	rng := rand.New(rand.NewPCG(seed, 21))
 	began := time.Now()
 	found, err := capacity(t, append(traffic(s, 1000*seed+1), "--slo", l.rule(), "--first", fmt.Sprintf("%.1f", l.truth*math.Exp(2*rng.Float64()-1.2)),
-		"--settle", l.pace.settle().String(), "--probe-min", l.pace.time(3*time.Second).String(), "--probe-max", l.pace.probe().String(),
-		"--confirm", l.pace.time(time.Minute).String(), "--budget", (sweep*2/5).String(), "--resolution", fmt.Sprintf("%g%%", 100*resolution))...)
+		"--settle", settle.String(), "--probe-max", probe.String(), "--budget", (sweepTime*2/5).String(), "--resolution", fmt.Sprintf("%g%%", 100*resolution))...)
 	took := time.Since(began)
-	sc := score{slow: 3*took > sweep}
+	sc := score{slow: 3*took > sweepTime}
 	sc.text = fmt.Sprintf("%s, seed %d: %%s of %.1f requests/s in %v", l.name, seed, l.truth, took.Round(time.Second))
 	if err != nil {
 		sc.text = fmt.Sprintf(sc.text, fmt.Sprintf("no capacity (%v)", err))
@@ -178,7 +155,7 @@ func (l *law) check(t *testing.T, seed uint64, load float64) (float64, error) {
 		return 0, err
 	}
 	defer s.Stop()
-	part := l.pace.settle() + 10*l.pace.probe()/checks
+	part := settle + 10*probe/checks
 	long, err := run(t, append([]string{
 		"profile", "--async", "--request-distribution", "poisson", "--request-rate-range", fmt.Sprint(load),
 		"-p", strconv.FormatInt(part.Milliseconds()/3, 10), "-r", "3", "--stability-percentage", "1000",
@@ -197,7 +174,7 @@ func (l *law) check(t *testing.T, seed uint64, load float64) (float64, error) {
 type round struct {
 	t      *testing.T
 	all    sync.WaitGroup
-	places chan struct{} // one for each server that may be measured at a time
+	places chan struct{} // one for each server that may be measured at a time: more processes would delay each other
 	mu     sync.Mutex
 	scores map[string][]score // by the name of the law
 	failed []string
@@ -254,16 +231,17 @@ func (r *round) check(l *law, seed uint64, sc *score) error {
 }
 
 // On the reference server with queues of known law the search is within 5 % of the capacity in 19 of 20 searches, in at most a third of
-// the time of a sweep; at most one in 20 answers fails a check of ten times the length of a probe.
+// the time of a sweep; at most one in 20 answers fails a check of ten times the length of a probe. REDLINE_SEEDS is the number of
+// searches for each queue.
 func TestTimedFindsTheCapacityOfQueues(t *testing.T) {
 	outcome.HeavyOnly(t, "redline find on queues of known law, in real time")
-	p, cores := newPace(), runtime.NumCPU()
-	list, seeds := laws(p), max(1, cores*3/8)
-	if cores < 8 {
-		list = list[:2]
+	seeds, err := strconv.Atoi(cmp.Or(os.Getenv("REDLINE_SEEDS"), "1"))
+	if err != nil {
+		t.Fatal(err)
 	}
+	list := laws()
 	disturbance.Try(t, func() error {
-		r := round{t: t, places: make(chan struct{}, 3*cores), scores: map[string][]score{}}
+		r := round{t: t, places: make(chan struct{}, min(2*runtime.NumCPU(), 12)), scores: map[string][]score{}}
 		for seed := range seeds {
 			for _, l := range list {
 				r.all.Go(func() { r.add(&l, uint64(seed)) })
@@ -275,7 +253,7 @@ func TestTimedFindsTheCapacityOfQueues(t *testing.T) {
 			report(t, l.name, r.scores[l.name])
 			total = append(total, r.scores[l.name]...)
 		}
-		wrong := append(r.failed, report(t, "all laws", total)...)
+		wrong := slices.Concat(r.failed, report(t, "all laws", total))
 		if len(wrong) > 0 {
 			return fmt.Errorf("%s", strings.Join(wrong, "\n"))
 		}

@@ -39,8 +39,10 @@ var laws = []law{
 
 // options are those of a search for the best configuration.
 func (l law) options(s *peers.Triton, more ...string) []string {
-	return append([]string{"-m", l.model, "-u", s.HTTP, "--slo", l.rule, "--vary", l.vary, "--request-distribution", l.arrivals,
-		"--probe", "700ms", "--confirm", "5s", "--resolution", "10"}, more...)
+	return append([]string{
+		"-m", l.model, "-u", s.HTTP, "--slo", l.rule, "--vary", l.vary, "--request-distribution", l.arrivals,
+		"--probe", "700ms", "--confirm", "5s", "--resolution", "10",
+	}, more...)
 }
 
 // startTriton starts a real Triton in explicit mode with a model of known law.

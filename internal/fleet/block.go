@@ -79,8 +79,8 @@ type packer struct {
 }
 
 func (p *packer) add(r *record.Record, data []byte) {
-	at, l := len(p.buf), &p.last
-	b := append(p.buf, 0)
+	b, at, l := p.buf, len(p.buf), &p.last
+	b = append(b, 0)
 	b = binary.AppendVarint(b, r.End-l.End)
 	b = binary.AppendVarint(b, r.End-r.Sent)
 	b = binary.AppendVarint(b, r.Written-r.Sent)
@@ -121,8 +121,8 @@ func (p *packer) add(r *record.Record, data []byte) {
 		b = binary.AppendUvarint(b, uint64(len(data)))
 	}
 	b[at] = changed
-	p.buf = append(b, data...)
-	p.last, p.size = *r, len(data)
+	b = append(b, data...)
+	p.buf, p.last, p.size = b, *r, len(data)
 	p.n++
 }
 

@@ -7,18 +7,18 @@ import "fmt"
 type Sentence string
 
 // With is the error that the sentence states of args.
-func (s Sentence) With(args ...any) *Fault { return &Fault{Sentence: s, Args: args} }
+func (s Sentence) With(args ...any) *SentenceError { return &SentenceError{Sentence: s, Args: args} }
 
-// Fault is an error that states a sentence.
-type Fault struct {
+// SentenceError is an error that states a sentence.
+type SentenceError struct {
 	Sentence Sentence
 	Args     []any
 	Err      error // the cause, if any
 }
 
-func (f *Fault) Error() string { return fmt.Sprintf(string(f.Sentence), f.Args...) }
+func (f *SentenceError) Error() string { return fmt.Sprintf(string(f.Sentence), f.Args...) }
 
-func (f *Fault) Unwrap() error { return f.Err }
+func (f *SentenceError) Unwrap() error { return f.Err }
 
 // The sentences of service kinds.
 const (

@@ -24,8 +24,9 @@ func (e *ValueError) Error() string {
 		return e.Type.String() + ` values cannot be written as JSON numbers: use "b64"`
 	case JSON:
 		return "an input of JSON takes one value"
+	default:
+		return fmt.Sprintf("element %d does not fit the datatype %s", e.Index, e.Type)
 	}
-	return fmt.Sprintf("element %d does not fit the datatype %s", e.Index, e.Type)
 }
 
 // ErrNotArray means that the JSON of a tensor is not an array.

@@ -15,7 +15,7 @@ import (
 func (d *Data) readDirectory(dir string) error {
 	files, err := os.ReadDir(dir)
 	if err != nil {
-		return &DataError{Fault: UnreadFolder.With(dir), Path: dir, Err: err}
+		return &DataError{SentenceError: UnreadFolder.With(dir), Path: dir, Err: err}
 	}
 	for _, f := range files {
 		if find(d.inputs, f.Name()) < 0 && find(d.outputs, f.Name()) < 0 {
@@ -55,13 +55,13 @@ func readTensor(dir string, spec service.TensorSpec, role string) (datum, error)
 	path := dir + "/" + spec.Name
 	data, err := os.ReadFile(path)
 	if errors.Is(err, syscall.EISDIR) {
-		return datum{}, &DataError{Fault: FolderForTensor.With(path), Path: path, Err: err}
+		return datum{}, &DataError{SentenceError: FolderForTensor.With(path), Path: path, Err: err}
 	}
 	if err != nil {
-		return datum{}, &DataError{Fault: UnreadTensor.With(path), Path: path, Err: err}
+		return datum{}, &DataError{SentenceError: UnreadTensor.With(path), Path: path, Err: err}
 	}
 	if len(data) == 0 {
-		return datum{}, &DataError{Fault: EmptyFile.With(path), Path: path}
+		return datum{}, &DataError{SentenceError: EmptyFile.With(path), Path: path}
 	}
 	if spec.Type == tensor.Bytes {
 		framed, lines := frameLines(data)

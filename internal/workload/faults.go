@@ -8,35 +8,37 @@ import (
 
 // DataError says what is wrong with the input data.
 type DataError struct {
-	*service.Fault        // nil where Err says it all
-	Path           string // the file, where there is one
+	*service.SentenceError        // nil where Err says it all
+	Path                   string // the file, where there is one
 	// Code and Offset are the parser's error number and place where the file is not JSON; else Code is 0.
 	Code, Offset int
 	Err          error // the cause, if any
 }
 
 func (e *DataError) Error() string {
-	if e.Fault == nil {
+	if e.SentenceError == nil {
 		return e.Err.Error()
 	}
-	return e.Fault.Error()
+	return e.SentenceError.Error()
 }
 
 // Unwrap returns the fault and the cause.
 func (e *DataError) Unwrap() []error {
-	if e.Fault == nil {
+	if e.SentenceError == nil {
 		return []error{e.Err}
 	}
-	return []error{e.Fault, e.Err}
+	return []error{e.SentenceError, e.Err}
 }
 
 // BatchError says why steps cannot be sent in one batch.
-type BatchError struct{ *service.Fault }
+type BatchError struct{ *service.SentenceError }
 
 // Unwrap returns the fault.
-func (e *BatchError) Unwrap() error { return e.Fault }
+func (e *BatchError) Unwrap() error { return e.SentenceError }
 
-func dataError(s service.Sentence, args ...any) error { return &DataError{Fault: s.With(args...)} }
+func dataError(s service.Sentence, args ...any) error {
+	return &DataError{SentenceError: s.With(args...)}
+}
 
 // ErrNoSteps is the cause where the data is well-formed and holds nothing to send.
 var ErrNoSteps = errors.New("the input data has no steps")

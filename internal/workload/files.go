@@ -45,7 +45,7 @@ func (d *Data) readFiles(paths []string) error {
 func (d *Data) nothing() error {
 	for _, spec := range d.inputs {
 		if !spec.Optional {
-			return &DataError{Fault: NoData.With(spec.Name), Err: ErrNoSteps}
+			return &DataError{SentenceError: NoData.With(spec.Name), Err: ErrNoSteps}
 		}
 	}
 	return &DataError{Err: ErrNoSteps}
@@ -57,7 +57,7 @@ func (f *files) read(path string) error {
 		err = nil // only the first may be a directory; another one reads as an empty file
 	}
 	if err != nil {
-		return &DataError{Fault: Unreadable.With(err), Path: path, Err: err}
+		return &DataError{SentenceError: Unreadable.With(err), Path: path, Err: err}
 	}
 	root, err := jsonscan.Parse(text)
 	if err != nil {
@@ -65,7 +65,7 @@ func (f *files) read(path string) error {
 		if syntax, ok := errors.AsType[*jsonscan.SyntaxError](err); ok {
 			e.Code, e.Offset = int(syntax.Code), syntax.Offset
 		}
-		e.Fault = NotJSON.With(e.Offset)
+		e.SentenceError = NotJSON.With(e.Offset)
 		return e
 	}
 	data, ok := root.Get("data")

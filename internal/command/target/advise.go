@@ -81,7 +81,7 @@ func Inside(t *plan.Target, err error) string {
 		return ""
 	}
 	cause := e.Err
-	if f, ok := errors.AsType[*service.Fault](err); ok {
+	if f, ok := errors.AsType[*service.SentenceError](err); ok {
 		cause = f.Err
 	}
 	if cause == nil || cause.Error() == e.Error() {

@@ -36,7 +36,8 @@ func (f *recordsFile) abort()                 { f.out.abort() }
 func (f *recordsFile) close(_ *Outcome) error { return f.out.commit() }
 
 func (f *recordsFile) sample(s *llm.Sample, v *metric.Values, ok bool) error {
-	b := append(f.out.buf, `{"metadata":`...)
+	b := f.out.buf
+	b = append(b, `{"metadata":`...)
 	b = appendMetadata(b, s, f.n)
 	f.n++
 	b = append(b, `,"metrics":{`...)
@@ -128,7 +129,7 @@ func appendError(b []byte, s *llm.Sample) []byte {
 	if s.Class == record.OK && !s.Cut {
 		return append(b, "null"...)
 	}
-	code, kind := int(s.Code), s.Class.String()
+	code, kind := s.Code, s.Class.String()
 	if s.Cut {
 		code, kind = 499, "RequestCancellationError"
 	}
@@ -163,7 +164,8 @@ func (f *rawFile) abort()                 { f.out.abort() }
 func (f *rawFile) close(_ *Outcome) error { return f.out.commit() }
 
 func (f *rawFile) sample(s *llm.Sample, _ *metric.Values, _ bool) error {
-	b := append(f.out.buf, `{"metadata":`...)
+	b := f.out.buf
+	b = append(b, `{"metadata":`...)
 	b = appendMetadata(b, s, f.n)
 	f.n++
 	b = appendInt(b, "start_perf_ns", s.Sent)

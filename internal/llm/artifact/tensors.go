@@ -33,6 +33,7 @@ func appendTensors(b, message []byte) []byte {
 			names = append(names, name)
 		case fieldRaw:
 			contents = append(contents, value)
+		default:
 		}
 	})
 	if len(names) == 0 {

@@ -121,7 +121,7 @@ func failureOpenAI(err error) (text string, hidden bool) {
 	e, ok := errors.AsType[*service.Error](err)
 	status, answered := errors.AsType[*service.StatusError](err)
 	switch {
-	case errors.As(err, new(*service.Fault)):
+	case errors.As(err, new(*service.SentenceError)):
 		return "", false
 	case answered:
 		return fmt.Sprintf("%s%d: %s", code, status.Status, status.Body), false
@@ -138,7 +138,7 @@ func failureTorchServe(err error) (text string, hidden bool) {
 	const code = "inference failed with error code "
 	e, ok := errors.AsType[*service.Error](err)
 	switch {
-	case errors.As(err, new(*service.Fault)):
+	case errors.As(err, new(*service.SentenceError)):
 		return "", false
 	case !ok:
 		return err.Error(), false

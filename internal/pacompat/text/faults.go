@@ -81,7 +81,7 @@ func faultText(err error) (string, bool) {
 	if v, ok := errors.AsType[*tensor.ValueError](err); ok {
 		return valueText(v.Type), true
 	}
-	f, ok := errors.AsType[*service.Fault](err)
+	f, ok := errors.AsType[*service.SentenceError](err)
 	if !ok {
 		return "", false
 	}
@@ -105,6 +105,7 @@ func valueText(t tensor.Datatype) string {
 		return "unable to find string data in json"
 	case tensor.Bool, tensor.FP64:
 		return "unable to find " + strings.ToLower(t.String()) + " data in json"
+	default:
+		return "unable to find " + strings.ToLower(t.String()) + "_t data in json"
 	}
-	return "unable to find " + strings.ToLower(t.String()) + "_t data in json"
 }

@@ -69,7 +69,7 @@ func (s *Service) Prepare(in service.Inputs) (service.Request, error) {
 	if err != nil {
 		return nil, &service.Error{
 			Op: service.OpInfer, Class: record.Server,
-			Err: &service.Fault{Sentence: service.UnreadableFile, Args: []any{path}, Err: err},
+			Err: &service.SentenceError{Sentence: service.UnreadableFile, Args: []any{path}, Err: err},
 		}
 	}
 	boundary := boundaryFor(file)

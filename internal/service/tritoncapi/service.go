@@ -151,7 +151,7 @@ func (s *Service) loaded() error {
 	if why := s.reason(s.target.Model); why != "" {
 		err = errors.New(why)
 	}
-	return &service.Error{Op: kserve.OpMetadata, Class: record.Server, Err: &service.Fault{Sentence: service.NotLoaded, Err: err}}
+	return &service.Error{Op: kserve.OpMetadata, Class: record.Server, Err: &service.SentenceError{Sentence: service.NotLoaded, Err: err}}
 }
 
 // Open makes a transport without slots.

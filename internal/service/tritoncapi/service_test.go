@@ -94,7 +94,7 @@ func TestCannotStart(t *testing.T) {
 			t.Fatalf("got %v, want %s", err, want)
 		}
 		text := se.Error()
-		if f, ok := errors.AsType[*service.Fault](err); ok && f.Err != nil {
+		if f, ok := errors.AsType[*service.SentenceError](err); ok && f.Err != nil {
 			text += ": " + f.Err.Error()
 		}
 		if se.Op != op || se.Class != record.Server || !strings.HasPrefix(text, want) {

@@ -47,7 +47,7 @@ const libraryName = "lib/libtritonserver.so"
 func locate(dir, repository string) (library string, err error) {
 	for _, path := range []string{dir, filepath.Join(dir, libraryName), repository} {
 		if _, err := os.Stat(path); err != nil {
-			return "", &service.Error{Op: OpCreate, Class: record.Server, Err: &service.Fault{Sentence: service.NoSuchPath, Args: []any{path}, Err: err}}
+			return "", &service.Error{Op: OpCreate, Class: record.Server, Err: &service.SentenceError{Sentence: service.NoSuchPath, Args: []any{path}, Err: err}}
 		}
 	}
 	library, err = filepath.EvalSymlinks(filepath.Join(dir, libraryName))
