@@ -173,7 +173,7 @@ func TestHypercorn(t *testing.T) {
 	}
 	t.Run("wrong endpoint", func(t *testing.T) {
 		_, out, code := f.load(t, false, `{"tokens":1}`, "--endpoint", "v1/none", "--request-count", "4")
-		if code == 0 || !strings.Contains(out, "HTTP code 404") {
+		if code == 0 || !strings.Contains(out, "HTTP 404") {
 			t.Errorf("ended with %d\n%s", code, out)
 		}
 	})

@@ -3,9 +3,11 @@
 package kinds
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
@@ -56,8 +58,12 @@ var rows = map[plan.Kind]Row{
 	},
 }
 
-// Of returns the row of a kind; a kind that perf_analyzer does not have gets an empty one.
-func Of(k plan.Kind) Row { return rows[k] }
+// Of returns the row of a kind; a kind that perf_analyzer does not have gets one with its name alone.
+func Of(k plan.Kind) Row {
+	r := rows[k]
+	r.Name = cmp.Or(r.Name, strings.ToUpper(string(k)))
+	return r
+}
 
 func refuseTFServing(a *Asked) (original, ours string) {
 	switch {
