@@ -41,7 +41,7 @@ func install(t *testing.T, list string) *program {
 	home := t.TempDir() // AIPerf writes its settings there
 	return &program{
 		bin: filepath.Join(dir, "bin"),
-		env: append(os.Environ(), "HOME="+home, "HF_HUB_OFFLINE=1", "COLUMNS=200", "PYTHONDONTWRITEBYTECODE=1"),
+		env: append(os.Environ(), "HOME="+home, "HF_HUB_OFFLINE=1", "COLUMNS=200"),
 	}
 }
 

@@ -45,7 +45,7 @@ func install(t *testing.T, name, list string) *program {
 	return &program{
 		path:   filepath.Join(dir, "bin", name),
 		search: search,
-		env:    append(os.Environ(), "PATH="+search, "HF_HUB_OFFLINE=1", "COLUMNS=200", "PYTHONDONTWRITEBYTECODE=1"),
+		env:    append(os.Environ(), "PATH="+search, "HF_HUB_OFFLINE=1", "COLUMNS=200"),
 	}
 }
 

@@ -23,7 +23,7 @@ pylib=$("$py" -c 'import sysconfig; print(sysconfig.get_config_var("LIBDIR"))')
 pip() { "$py" -m pip --quiet --disable-pip-version-check install --no-warn-script-location --root-user-action ignore --upgrade "$@"; }
 
 echo "installing the real tritonserver" >&2
-pip --target "$dir/server" --no-deps nvidia-pytriton==0.7.0
+pip --target "$dir/server" --no-compile --no-deps nvidia-pytriton==0.7.0
 home=$dir/server/pytriton/tritonserver
 # The backend looks for modules in the machine's Python and in its own folder, and ignores PYTHONPATH.
 pip --target "$home/backends/python" 'numpy<2'
@@ -40,7 +40,7 @@ exec "$home/bin/tritonserver" --backend-directory="$home/backends" --cache-direc
 X
 
 echo "installing the real perf_analyzer" >&2
-pip --target "$dir/client" --no-deps tritonclient==2.60.0
+pip --target "$dir/client" --no-compile --no-deps tritonclient==2.60.0
 chmod +x "$dir/client/bin/perf_analyzer"
 pip --target "$dir/cudart" --no-deps nvidia-cuda-runtime-cu12
 cudart=$dir/cudart/nvidia/cuda_runtime/lib

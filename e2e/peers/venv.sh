@@ -11,7 +11,8 @@ flock 9
 [ -e "$dir/ready" ] && exit 0
 rm -rf "$dir"
 python3 -m venv "$dir"
-pip() { "$dir/bin/pip" --quiet --disable-pip-version-check install "$@"; }
+# Python compiles the modules that are used when they are used first.
+pip() { "$dir/bin/pip" --quiet --disable-pip-version-check install --no-compile "$@"; }
 whole=()
 while [ $# -gt 0 ] && [ "$1" != --no-deps ]; do
   whole+=("$1")

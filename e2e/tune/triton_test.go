@@ -238,7 +238,7 @@ func analyze(t *testing.T, programs string, s *peers.Triton, l law, mode string)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, filepath.Join(programs, "model-analyzer"), "profile", "-f", "config.yaml")
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "PATH="+bin+":"+programs+":"+os.Getenv("PATH"), "PYTHONDONTWRITEBYTECODE=1", "COLUMNS=200")
+	cmd.Env = append(os.Environ(), "PATH="+bin+":"+programs+":"+os.Getenv("PATH"), "COLUMNS=200")
 	out, err := cmd.CombinedOutput()
 	switch crashed := bytes.Contains(out, []byte("OverflowError")); {
 	case err != nil && mode == "quick" && (crashed || ctx.Err() != nil):
