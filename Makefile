@@ -20,7 +20,7 @@ export NATIVE_CGO := $(shell command -v $${CC:-cc} >/dev/null 2>&1 && echo 1 || 
 CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/redline
 export PATH := $(PATH):$(CACHE)/debian-mpiexec:$(CACHE)/debian-zsh:$(CACHE)/debian-fish
 
-.PHONY: help build redline demo test quick quick-scripts quick-unit flaky flaky-stage check check-code lint unit unit-native tools peers e2e e2e-timed e2e-rest fmt generate bench test-heavy soak fuzz heavy-rest heavy-timed heavy-steady cover dist wheel site clean
+.PHONY: help build redline demo test quick quick-scripts quick-unit flaky flaky-stage check unit unit-native tools peers e2e e2e-timed e2e-rest fmt generate bench test-heavy soak fuzz heavy-rest heavy-timed heavy-steady cover dist wheel site clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -40,7 +40,7 @@ demo: ## measure several concurrencies on the embedded server; prints where the 
 TESTRUN := go run -C tools ./testrun -dir $(CURDIR)
 
 test: ## everything that must hold: static checks, unit tests, end to end, real peers; ends with a summary
-	@$(TESTRUN) -background peers=unit check-code build tools unit unit-native e2e-timed e2e-rest+lint
+	@$(TESTRUN) -background peers=unit check build tools unit unit-native e2e-timed e2e-rest
 
 quick: redline ## about a minute, for the everyday edit: vet, unit tests without the race detector, scripts
 	@$(MAKE) --no-print-directory --output-sync=line --keep-going -j 2 quick-scripts quick-unit
@@ -67,13 +67,8 @@ flaky: ## unit tests COUNT times (10), shuffled, with the race detector, beside 
 flaky-stage: # what scripts/flaky.sh runs beside its busy processes
 	$(RACETEST) -count=$(COUNT) -timeout 60m $(PACKAGES)
 
-check: check-code lint ## format, vet, lint, known vulnerabilities, generated files
-
-check-code: # all of it except the linter
-	@scripts/check.sh code
-
-lint: # in a lower priority: in `make test` it runs beside tests that mostly wait
-	@nice scripts/check.sh lint
+check: ## format, vet, lint, known vulnerabilities, generated files
+	@scripts/check.sh
 
 # The race detector makes tests several times slower: packages without concurrency run without it, and so do simulations, whose files
 # have the build constraint !race.

@@ -1,7 +1,5 @@
 #!/usr/bin/env bash
-# The static checks of `make test`. Every step runs, even if an earlier one failed.
-#   check.sh code   format, go.mod, vet, known vulnerabilities, generated files
-#   check.sh lint   the rules of golangci-lint; its build takes some minutes, once
+# The static checks of `make test`: format, go.mod, vet, lint, known vulnerabilities, generated files. Every step runs, even if an earlier one failed.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 failed=0
@@ -54,27 +52,20 @@ tidy() { # tidy FOLDER
   echo "NOT CHECKED: whether go.mod in $1 is tidy: $(tail -1 <<<"$out")"
 }
 
-check_code() {
-  step "format (gofmt)" gofmt_clean
-  step "go.mod is tidy" tidy .
-  step "go.mod of the tools is tidy" tidy tools
-  step "vet" go vet ./...
-  step "vet of the tools" go -C tools vet ./...
-  step "no more than 10 nolint" few_nolint
-  step "known vulnerabilities (govulncheck)" scripts/vuln.sh
-  step "generated files are current" scripts/generated.sh
-}
-
-check_lint() {
-  if linter=$(scripts/linter.sh); then
-    step "format (gofumpt, gci)" fmt_clean
-    step "lint" lint
-  else
-    # The linter includes this check.
-    step "vet with the tag native" vet_native
-    [ "${CI:-}" != true ] || failed=1
-  fi
-}
-
-"check_$1"
+step "format (gofmt)" gofmt_clean
+step "go.mod is tidy" tidy .
+step "go.mod of the tools is tidy" tidy tools
+step "vet" go vet ./...
+step "vet of the tools" go -C tools vet ./...
+if linter=$(scripts/linter.sh); then
+  step "format (gofumpt, gci)" fmt_clean
+  step "lint" lint
+else
+  # The linter includes this check.
+  step "vet with the tag native" vet_native
+  [ "${CI:-}" != true ] || failed=1
+fi
+step "no more than 10 nolint" few_nolint
+step "known vulnerabilities (govulncheck)" scripts/vuln.sh
+step "generated files are current" scripts/generated.sh
 exit $failed

@@ -42,7 +42,7 @@ instance_group [ { count: $2 kind: KIND_CPU } ]
 parameters [ { key: "execute_delay_ms" value: { string_value: "$3" } }, { key: "gapless" value: { string_value: "true" } } ]
 PBTXT
 }
-model resnet50 8 100 # its capacity is below 80 requests/s
+model resnet50 8 20 # its capacity is below 400 requests/s
 model detector 16 200
 "$bin" serve --http-port 0 --grpc-port 0 --metrics-port 0 --model-repository "$out/models" --delay simple=20ms --ttft 250ms --itl 20ms >"$out/ready" &
 server=$!
@@ -85,7 +85,7 @@ for part; do
       "$pictures" "$out/scenario.html" "$to" scenario.png:1200:light:classes
       ;;
     find)
-      measure find find profile -m resnet50 -u "$grpc" -i grpc --slo 'avg<250ms' --slo 'p95<500ms' --probe-max 20s --confirm 30s --resolution 5%
+      measure find find profile -m resnet50 -u "$grpc" -i grpc --slo 'avg<25ms' --slo 'p95<45ms' --probe-max 20s --confirm 30s --resolution 5%
       "$pictures" "$out/find.html" "$to" find.png:1200:light:capacity
       ;;
     *) echo "unknown picture $part; use report, scenario or find" >&2; exit 2 ;;

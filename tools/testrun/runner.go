@@ -31,15 +31,6 @@ type stageTime struct {
 	ok   bool
 }
 
-// together runs a stage, or two that are joined by a plus sign, at the same time.
-func (r *runner) together(ctx context.Context, names string) {
-	name, beside, two := strings.Cut(names, "+")
-	if two {
-		defer r.startBackground(ctx, beside)()
-	}
-	r.stage(ctx, name)
-}
-
 // stage runs one target of the Makefile and reads its output.
 func (r *runner) stage(ctx context.Context, name string) {
 	fmt.Fprintf(r.out, "\n==== %s\n", name)
@@ -69,7 +60,7 @@ func (r *runner) startBackground(ctx context.Context, name string) (wait func())
 	}()
 	return func() {
 		t := <-took
-		fmt.Fprintf(r.out, "\n==== %s (ran beside other stages)\n", name)
+		fmt.Fprintf(r.out, "\n==== %s (ran beside the stages above)\n", name)
 		for line := range strings.Lines(text.String()) {
 			r.log.plain(r.out, line)
 		}
