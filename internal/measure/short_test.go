@@ -22,6 +22,11 @@ func TestTooFewRequestsToJudge(t *testing.T) {
 	f(30, true, false, result.Valid)
 	f(3, false, false, result.Valid) // three windows agreed
 	f(3, true, true, result.Valid)   // the reason for the end says more
+
+	lv := result.Level{Mode: plan.Concurrency, Concurrency: 1, Stable: true, Untested: true, Client: result.Client{Requests: 3, DurationNs: 500e6}}
+	if v := measure.Conclude(measure.Run{Levels: []result.Level{lv}, Limits: [][]result.Reason{nil}, MaxErrorRate: 0.01, Decided: true}); v.State != result.Valid {
+		t.Errorf("a search has decided its objectives: %+v", v)
+	}
 }
 
 func TestCountsOfALevel(t *testing.T) {

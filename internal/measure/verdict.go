@@ -110,6 +110,8 @@ type Run struct {
 	// Percentile is one more percentile that levels must be long enough for; 0 for none. Longer says how to measure longer.
 	Percentile int
 	Longer     string
+	// Decided: a search has measured each level until its objectives were decided, so that none is too short.
+	Decided bool
 	// More says how to send more requests.
 	More string
 	// Error is why the run could not be completed; empty if it was. TooShort: no request ended within a window. ServerGone:
@@ -148,7 +150,7 @@ func Conclude(r Run) result.Verdict {
 			add(result.ClientLimited, named(lv, why))
 		}
 		for _, why := range []*result.Reason{r.tooShort(lv), r.tooFew(lv)} {
-			if why != nil {
+			if why != nil && !r.Decided {
 				lv.TooShort = true
 				add(result.TooShort, named(lv, *why))
 			}

@@ -221,7 +221,7 @@ func (s *session) finish(json string, err error) int {
 func (s *session) judge(res *result.Result, a *find.Answer) {
 	run := measure.Run{
 		Levels: res.Levels, Limits: make([][]result.Reason, len(res.Levels)), MaxErrorRate: s.traffic.MaxErrorRate(), Interrupted: res.Interrupted,
-		Longer: "use a longer --confirm",
+		Decided: true,
 	}
 	if a.State == find.Failed {
 		run.Error, run.ServerGone = a.Reason, true
