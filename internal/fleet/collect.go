@@ -7,9 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
-
-	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/redline-bench/redline/internal/cleantext"
 	"github.com/redline-bench/redline/internal/clock"
@@ -19,60 +16,15 @@ import (
 	"github.com/redline-bench/redline/internal/vitals"
 )
 
-// prefetch limits the blocks that are on their way to the coordinator: memory does not grow with the records, and 10,000 blocks a second come also
-// from a NATS server that is 200 ms away.
-var prefetch = jetstream.PullMaxMessagesWithBytesLimit(2048, 16<<20)
-
-// storeHeartbeat is the time between two signs of life of an idle stream. After two that are missing the coordinator asks NATS again which server has
-// the stream.
-const storeHeartbeat = 500 * time.Millisecond
-
-// consume begins to read the blocks of the workers.
-func (r *Run) consume() error {
-	consumer, err := r.stream.OrderedConsumer(r.ctx, jetstream.OrderedConsumerConfig{
-		FilterSubjects: []string{r.subjects()},
-	})
-	if err != nil {
-		return r.bus.explainJetStream("read the records", err)
-	}
-	messages, err := consumer.Messages(prefetch, jetstream.PullHeartbeat(storeHeartbeat))
-	if err != nil {
-		return r.bus.explainJetStream("read the records", err)
-	}
-	r.work.Go(func() {
-		<-r.ctx.Done()
-		messages.Stop()
-	})
-	r.work.Go(func() {
-		for {
-			msg, err := messages.Next()
-			if errors.Is(err, jetstream.ErrMsgIteratorClosed) {
-				return
-			}
-			if err == nil {
-				r.receive(msg)
-			} else if !pause(r.ctx, reconnectWait) { // NATS is away for a moment
-				return
-			}
-		}
-	})
-	return nil
-}
-
 // receive takes a block in. Blocks of a worker are taken in the order of their numbers, each once.
-func (r *Run) receive(msg jetstream.Msg) {
-	subject := msg.Subject()
+func (r *Run) receive(subject string, data []byte) {
 	index, err := strconv.Atoi(subject[strings.LastIndexByte(subject, '.')+1:])
 	if err != nil || index < 0 || index >= len(r.parts) {
 		return
 	}
 	m := r.parts[index]
-	if err := r.order(m, msg.Data()); err != nil {
+	if err := r.order(m, data); err != nil {
 		r.breakDown(fmt.Errorf("worker %s: %w", m.Name, err))
-		return
-	}
-	if meta, err := msg.Metadata(); err == nil {
-		r.lock(func() { r.sequence = meta.Sequence.Stream })
 	}
 }
 

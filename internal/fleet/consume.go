@@ -1,0 +1,83 @@
+package fleet
+
+import (
+	"context"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// prefetch limits the blocks that are on their way to the coordinator: memory does not grow with the records, and 10,000 blocks a second come also
+// from a NATS server that is 200 ms away.
+var prefetch = jetstream.PullMaxMessagesWithBytesLimit(2048, 16<<20)
+
+const (
+	// storeHeartbeat is the time between two signs of life of an idle stream. After two that are missing the coordinator opens the stream again.
+	storeHeartbeat = 500 * time.Millisecond
+	// openTime limits an attempt to open the stream. A cluster may give the work to a server that died a moment ago: the next attempt gets another one.
+	openTime = 2 * time.Second
+	// forgetAfter is when NATS forgets a reader that went away.
+	forgetAfter = time.Minute
+)
+
+// consume begins to read the blocks of the workers.
+func (r *Run) consume() error {
+	blocks, err := r.openBlocks(requestTime)
+	if err != nil {
+		return r.bus.explainJetStream("read the records", err)
+	}
+	r.work.Go(func() {
+		for err == nil {
+			r.readBlocks(blocks)
+			blocks, err = r.openBlocks(openTime)
+			for err != nil && pause(r.ctx, reconnectWait) {
+				blocks, err = r.openBlocks(openTime)
+			}
+		}
+	})
+	return nil
+}
+
+// openBlocks begins to read after the last block that came. The ordered consumer of the library has no use here: after the loss of a server it asks, for good,
+// for the same consumer, which the cluster may have given to the dead server.
+func (r *Run) openBlocks(limit time.Duration) (jetstream.MessagesContext, error) {
+	ctx, cancel := context.WithTimeout(r.ctx, limit)
+	defer cancel()
+	var after uint64
+	r.lock(func() { after = r.sequence })
+	consumer, err := r.stream.CreateConsumer(ctx, jetstream.ConsumerConfig{
+		FilterSubject: r.subjects(), DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: after + 1,
+		AckPolicy: jetstream.AckNonePolicy, InactiveThreshold: forgetAfter, Replicas: 1, MemoryStorage: true,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return consumer.Messages(prefetch, jetstream.PullHeartbeat(storeHeartbeat))
+}
+
+// readBlocks takes blocks in until the stream must be opened again: NATS gives a block once, and one that was on its way to a lost connection does not come
+// again.
+func (r *Run) readBlocks(blocks jetstream.MessagesContext) {
+	lost := r.bus.nc.StatusChanged(nats.RECONNECTING, nats.CLOSED)
+	defer r.bus.nc.RemoveStatusListener(lost) // it closes the channel
+	r.work.Go(func() {
+		select {
+		case <-lost:
+		case <-r.ctx.Done():
+		}
+		blocks.Stop()
+	})
+	for next := uint64(1); ; next++ {
+		msg, err := blocks.Next()
+		if err != nil {
+			return
+		}
+		meta, err := msg.Metadata()
+		if err != nil || meta.Sequence.Consumer != next {
+			return
+		}
+		r.receive(msg.Subject(), msg.Data())
+		r.lock(func() { r.sequence = meta.Sequence.Stream })
+	}
+}
