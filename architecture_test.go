@@ -273,7 +273,7 @@ func TestOnlyTheDialectKnowsPerfAnalyzer(t *testing.T) {
 	}
 	for part, files := range below {
 		if slices.ContainsFunc(dialect, func(d string) bool { return strings.Contains(d, part) }) || strings.Contains(recorded, part) {
-			t.Errorf("%s: %q is also perf_analyzer's: declare a service.Sentence in words of our own, and the original in internal/pacompat/text/faults.go", files[0], part)
+			t.Errorf("%s: perf_analyzer says %q too: write a service.Sentence in our own words, and put perf_analyzer's sentence into internal/pacompat/text/faults.go", files[0], part)
 		}
 	}
 }

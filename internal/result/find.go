@@ -123,14 +123,11 @@ func (f *Find) Answer(tier string) *FindAnswer {
 
 // Load writes a load with its unit, for people.
 func (f *Find) Load(v float64) string {
-	switch text := unit.Digits(v, 4); f.By {
-	case "rate":
+	text := unit.Digits(v, 4)
+	if f.By == "rate" {
 		return text + " requests/s"
-	case "concurrency":
-		return text + " in flight"
-	default:
-		return text + " " + f.By
 	}
+	return text + " " + f.Unit()
 }
 
 // OneLoad tells that a preset ran one load instead of a search, so that the load is no answer.

@@ -93,15 +93,7 @@ func (s *Search) choose(p Point, stage Stage) {
 func (s *Search) beat(c *Candidate) float64 { return c.Value * (1 + s.conf.Resolution/2) }
 
 // leader is the candidate with the highest estimate among those that held a load; nil where none did.
-func (s *Search) leader() *Candidate {
-	var leader *Candidate
-	for _, c := range s.measured {
-		if c.held() > 0 && (leader == nil || c.likely() > leader.likely()) {
-			leader = c
-		}
-	}
-	return leader
-}
+func (s *Search) leader() *Candidate { return s.most((*Candidate).likely) }
 
 // few tells whether every contender can be a finalist.
 func (s *Search) few() bool { return len(s.contenders()) <= finalists }

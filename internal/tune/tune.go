@@ -226,14 +226,17 @@ func (s *Search) Spent() time.Duration { return s.spent }
 
 // Best is the candidate with the highest capacity that was seen to hold; nil where no load holds. Of candidates whose whole search
 // is not done, that is the highest load that held in a short probe.
-func (s *Search) Best() *Candidate {
-	var best *Candidate
+func (s *Search) Best() *Candidate { return s.most((*Candidate).held) }
+
+// most is the candidate with the highest estimate among those that held a load; nil where none did.
+func (s *Search) most(estimate func(*Candidate) float64) *Candidate {
+	var most *Candidate
 	for _, c := range s.measured {
-		if c.held() > 0 && (best == nil || c.held() > best.held()) {
-			best = c
+		if c.held() > 0 && (most == nil || estimate(c) > estimate(most)) {
+			most = c
 		}
 	}
-	return best
+	return most
 }
 
 // Size is the number of candidates of the space.
