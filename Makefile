@@ -3,9 +3,11 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := build
 
+comma := ,
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
-# grpcnotrace omits the debug pages of the gRPC library, which Redline does not serve and which slow down every start.
-TAGS := grpcnotrace
+# grpcnotrace omits the debug pages of the gRPC library, which Redline does not serve and which slow down every start. With netgo and osusergo
+# on Linux, redline-native has the same packages of the standard library as redline, so that nearly all of it is compiled once for both.
+TAGS := grpcnotrace$(if $(filter Linux,$(shell uname)),$(comma)netgo$(comma)osusergo)
 # All stages compile with equal flags and without C, so that the build cache has each package once, for every stage and every clone.
 # The exceptions are the race detector and redline-native.
 export GOFLAGS := $(strip $(filter-out -trimpath -tags=%,$(GOFLAGS)) -trimpath -tags=$(TAGS))
@@ -89,7 +91,7 @@ peers: ## install what the end-to-end tests need into the cache folder
 	@scripts/peers.sh
 
 # Tests that compare measured times, with a server's log or with another program, are named TestTimed and run alone. The others, which
-# mostly wait for windows, run four packages at once, the longest first.
+# mostly wait for windows, run four packages at once, the longest first, and four tests of each.
 LONGEST := ./e2e ./e2e/dist ./e2e/tokenizer ./e2e/browser ./e2e/clients ./e2e/fleet ./e2e/conformance ./e2e/qa ./e2e/llm ./e2e/newcomer
 TIMED := ./e2e/tune ./e2e/find ./e2e/fleet ./e2e/interrupt ./e2e/accuracy ./e2e/llm ./e2e/planted ./e2e/pairs
 TIMED_TESTS := ^TestTimed
@@ -101,7 +103,7 @@ e2e-timed: # the tests that measure
 	$(E2E) -p 1 -run '$(TIMED_TESTS)' $(TIMED)
 
 e2e-rest: # all others
-	$(E2E) -p 4 -skip '$(TIMED_TESTS)' $(LONGEST) ./e2e/...
+	$(E2E) -p 4 -parallel 4 -skip '$(TIMED_TESTS)' $(LONGEST) ./e2e/...
 
 fmt: ## format the tree
 	@if linter=$$(scripts/linter.sh); then "$$linter" fmt ./...; else gofmt -w $$(git ls-files '*.go'); fi

@@ -24,7 +24,7 @@ fmt_clean() {
 # compiler `make unit-native` says that redline-native is not tested.
 lint() {
   if [ "${NATIVE_CGO:-1}" = 1 ]; then
-    CGO_ENABLED=1 "$linter" run --build-tags native,grpcnotrace ./...
+    CGO_ENABLED=1 "$linter" run --build-tags native,grpcnotrace,netgo,osusergo ./...
   else
     "$linter" run ./...
   fi
@@ -32,7 +32,7 @@ lint() {
 
 vet_native() {
   [ "${NATIVE_CGO:-1}" = 1 ] || return 0
-  CGO_ENABLED=1 go vet -tags native,grpcnotrace ./...
+  CGO_ENABLED=1 go vet -tags native,grpcnotrace,netgo,osusergo ./...
 }
 
 few_nolint() {

@@ -9,9 +9,9 @@ targets() {
   git grep -oE '^func Fuzz[A-Z]\w*' -- '*_test.go' | sed 's/:func / /' | while read -r file name; do
     if grep -q '^//go:build.*native' "$file"; then
       command -v "${CC:-cc}" >/dev/null || continue
-      echo "$file $name native,grpcnotrace 1"
+      echo "$file $name native,grpcnotrace,netgo,osusergo 1"
     else
-      echo "$file $name grpcnotrace 0"
+      echo "$file $name grpcnotrace,netgo,osusergo 0"
     fi
   done
 }

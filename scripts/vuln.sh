@@ -25,7 +25,7 @@ if [ ! -x "$dir/govulncheck" ]; then
     not_checked "govulncheck $version could not be built: $(tail -1 "$dir/log"); the Go module proxy must be reachable once"
 fi
 
-for tags in grpcnotrace native,grpcnotrace; do
+for tags in grpcnotrace,netgo,osusergo native,grpcnotrace,netgo,osusergo; do
   echo "govulncheck $version, tags $tags, database $db"
   "$dir/govulncheck" -db "$db" -tags "$tags" ./cmd/...
 done

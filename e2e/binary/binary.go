@@ -35,6 +35,9 @@ func Built(t testing.TB) string {
 	return bin
 }
 
+// Tags are the build tags of the Makefile.
+const Tags = "grpcnotrace,netgo,osusergo"
+
 // Compile builds redline, and perf_analyzer as a link to it, in dir. changed has source files, by their paths from Root, and the text that
 // the compiler reads in their place. The flags are those of `make build`: what it has compiled is in the build cache.
 func Compile(dir string, changed map[string][]byte) error {
@@ -42,7 +45,7 @@ func Compile(dir string, changed map[string][]byte) error {
 	if err != nil {
 		return err
 	}
-	cmd := exec.Command("go", "build", "-trimpath", "-tags", "grpcnotrace", "-ldflags", "-s -w", "-overlay", overlay,
+	cmd := exec.Command("go", "build", "-trimpath", "-tags", Tags, "-ldflags", "-s -w", "-overlay", overlay,
 		"-o", filepath.Join(dir, "redline"), "./cmd/redline")
 	cmd.Dir = Root()
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")

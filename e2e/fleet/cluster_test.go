@@ -23,7 +23,7 @@ func TestAClusterLosesAServer(t *testing.T) {
 	t.Parallel()
 	l, servers := openCluster(t)
 	file := filepath.Join(t.TempDir(), "r.json")
-	p := l.profile(t, "--run-name", "night", "--request-rate-range", "50", "--request-count", "1000", "--json", file)
+	p := l.profile(t, "--run-name", "night", "--request-rate-range", "100", "--request-count", "1000", "--json", file)
 	l.loaded(t, 100)
 	stream, err := jetStream(t, l).Stream(t.Context(), "redline_records_night")
 	if err != nil {

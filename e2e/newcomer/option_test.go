@@ -55,7 +55,7 @@ func checkOption(t *testing.T, redline string, changed map[string][]byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if out, ok := run(t, "go", "test", "-trimpath", "-tags", "grpcnotrace", "-vet=off", "-overlay", overlay, "-run", "^TestReference$", "./internal/cli"); ok || !strings.Contains(out, "`--tenant-key KEY`") {
+	if out, ok := run(t, "go", "test", "-trimpath", "-tags", binary.Tags, "-vet=off", "-overlay", overlay, "-run", "^TestReference$", "./internal/cli"); ok || !strings.Contains(out, "`--tenant-key KEY`") {
 		t.Errorf("docs/flags.md is not said to lack the option:\n%s", out)
 	}
 

@@ -28,7 +28,7 @@ func InstallNATS(ctx context.Context) (string, error) {
 		return program, nil
 	}
 	cmd := exec.CommandContext(ctx, "go", "build", "-o", program, module)
-	cmd.Env = append(os.Environ(), "GOFLAGS=-trimpath -tags=grpcnotrace", "CGO_ENABLED=0")
+	cmd.Env = append(os.Environ(), "GOFLAGS=-trimpath -tags=grpcnotrace,netgo,osusergo", "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build %s: %w\n%s", module, err, out)
 	}

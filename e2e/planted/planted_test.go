@@ -38,7 +38,7 @@ func TestTimedFaultsAreFound(t *testing.T) {
 	tests := map[string]string{}
 	for _, pkg := range []string{programs, models} {
 		tests[pkg] = filepath.Join(dir, filepath.Base(pkg)+".test")
-		goTool(t, "test", "-c", "-trimpath", "-tags", "grpcnotrace", "-vet=off", "-ldflags", "-s -w", "-o", tests[pkg], "./"+pkg)
+		goTool(t, "test", "-c", "-trimpath", "-tags", binary.Tags, "-vet=off", "-ldflags", "-s -w", "-o", tests[pkg], "./"+pkg)
 	}
 	rightBin, err := binary.Build(dir)
 	if err != nil {

@@ -60,7 +60,7 @@ level 2 of 3, concurrency 2 | about 3.0 s left | 2000 infer/sec | p50 2000 usec
 }
 
 func TestViewFits(t *testing.T) {
-	for width := 1; width < 130; width += 3 {
+	for width := 1; width < 130; width += 7 {
 		for _, height := range []int{1, 2, 3, 4, 24} {
 			v := newView(width, height, term.Look{Unicode: width%2 == 0, Color: width%2 == 1})
 			for n := range 3 {

@@ -10,8 +10,13 @@ import (
 	"strings"
 )
 
-// The flags of a release build. grpcnotrace omits the debug pages of the gRPC library.
-const buildTags = "grpcnotrace"
+// buildTags are the tags of a release build, which the Makefile explains.
+func (p platform) buildTags() string {
+	if p.os == "linux" {
+		return "grpcnotrace,netgo,osusergo"
+	}
+	return "grpcnotrace"
+}
 
 // binary is the static program for a platform. It is built once.
 func (r *release) binary(ctx context.Context, p platform) ([]byte, error) {
@@ -32,7 +37,7 @@ func (r *release) build(ctx context.Context, p platform) (string, error) {
 	path := filepath.Join(r.work, p.os+"-"+p.arch, p.program())
 	link := fmt.Sprintf("-s -w -buildid= -X main.version=%s -X main.commit=%s", r.version.tag, r.commit)
 	// Without buildvcs=false, a build in a folder without a repository would differ.
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-tags", buildTags, "-ldflags", link, "-o", path, "./cmd/redline")
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-tags", p.buildTags(), "-ldflags", link, "-o", path, "./cmd/redline")
 	cmd.Dir = r.dir
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+p.os, "GOARCH="+p.arch, "GOFLAGS=", "GOAMD64=v1", "GOARM64=v8.0", "GOEXPERIMENT=")
 	if out, err := cmd.CombinedOutput(); err != nil {

@@ -60,7 +60,7 @@ func (r *release) linked(ctx context.Context) ([]module, error) {
 
 // listModules adds the modules of the packages that the program has on a platform.
 func listModules(ctx context.Context, dir string, p platform, found map[string]string) error {
-	cmd := exec.CommandContext(ctx, "go", "list", "-deps", "-tags", buildTags, "-json=Module", "./cmd/redline")
+	cmd := exec.CommandContext(ctx, "go", "list", "-deps", "-tags", p.buildTags(), "-json=Module", "./cmd/redline")
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+p.os, "GOARCH="+p.arch)
 	var errs bytes.Buffer
