@@ -92,7 +92,7 @@ peers: ## install what the end-to-end tests need into the cache folder
 
 # Tests that compare measured times, with a server's log or with another program, are named TestTimed and run alone. The others, which
 # mostly wait for windows, run four packages at once, the longest first, and four tests of each.
-LONGEST := ./e2e ./e2e/dist ./e2e/tokenizer ./e2e/browser ./e2e/clients ./e2e/fleet ./e2e/conformance ./e2e/qa ./e2e/llm ./e2e/newcomer
+LONGEST := ./e2e/browser ./e2e ./e2e/qa ./e2e/clients ./e2e/llm ./e2e/conformance ./e2e/fleet ./e2e/dist ./e2e/tokenizer ./e2e/faults
 TIMED := ./e2e/tune ./e2e/find ./e2e/fleet ./e2e/interrupt ./e2e/accuracy ./e2e/llm ./e2e/planted ./e2e/pairs
 TIMED_TESTS := ^TestTimed
 E2E = REDLINE_BIN_DIR=$(CURDIR)/bin $(GOTEST) -count=1 -timeout 60m
@@ -129,7 +129,7 @@ fuzz: ## every fuzz target for FUZZTIME (20s)
 	@FUZZTIME=$(FUZZTIME) scripts/fuzz.sh
 
 heavy-rest: # what waits most of the time
-	$(HEAVY) -p 3 -skip '$(STEADY)|$(TIMED_TESTS)' ./internal/compare ./internal/find ./internal/command/find ./e2e/heavy ./e2e/qa ./e2e/...
+	$(HEAVY) -p 4 -parallel 4 -skip '$(STEADY)|$(TIMED_TESTS)' ./internal/compare ./internal/find ./internal/command/find ./e2e/heavy ./e2e/qa ./e2e/...
 
 heavy-timed: # the tests that measure
 	$(HEAVY) -p 1 -run '$(TIMED_TESTS)' $(TIMED)
