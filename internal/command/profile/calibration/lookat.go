@@ -27,21 +27,25 @@ const probeTime = 10 * time.Second
 func LookAt(p *command.IO, sigs *command.Signals, pl *plan.Plan) (m *standin.Model, own *traffic.Traffic, err error) {
 	switch row := kind.Of(pl.Target.Kind); {
 	case row.Method:
-		if m, own, err = probeServer(p, sigs, pl); err != nil {
-			return nil, nil, fmt.Errorf("send one request to %s: %w", pl.Target.URL, err)
-		}
-		return m, own, nil
+		return probeServer(p, sigs, pl)
 	case !row.ModelMetadata:
 		return &standin.Model{How: "none: what is sent stands in the options"}, nil, nil
 	}
 	m, _, err = probeServer(p, sigs, pl)
 	if refused, ok := errors.AsType[*service.Error](err); ok && refused.Class == record.Connect {
 		m, err = withoutServer(p, sigs, pl)
-	} else if err != nil {
-		err = fmt.Errorf("ask %s for the model: %w", pl.Target.URL, err)
 	}
 	return m, nil, err
 }
+
+// advisedError is an error with a text that says what to do.
+type advisedError struct {
+	error
+	text string
+}
+
+func (e *advisedError) Error() string { return e.text }
+func (e *advisedError) Unwrap() error { return e.error }
 
 // withoutServer is a model that our own server has by its name, or one with the inputs of --shape.
 func withoutServer(p *command.IO, sigs *command.Signals, pl *plan.Plan) (*standin.Model, error) {
@@ -85,12 +89,12 @@ func probeServer(p *command.IO, sigs *command.Signals, pl *plan.Plan) (m *standi
 	defer s.Close()
 	for _, step := range []func() error{s.StartServer, s.Describe, s.Check, s.LoadUnchecked} {
 		if err := step(); err != nil {
-			return nil, nil, err
+			return nil, nil, &advisedError{err, s.Advise(err)}
 		}
 	}
 	first, responses, err := sendOne(s)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, fmt.Errorf("send one request to %s: %w", pl.Target.URL, err)
 	}
 	if c.Target.Kind == plan.DynamicGRPC {
 		return &standin.Model{MethodBytes: max(1, len(first)), How: fmt.Sprintf("%s; one request was sent to %s, its response had %d bytes",
@@ -121,7 +125,7 @@ func sendOne(s *traffic.Traffic) (first []byte, responses int, err error) {
 		return nil, 0, err
 	}
 	if call.Rec.Class != record.OK {
-		return nil, 0, fmt.Errorf("one request failed: %w", call.Err)
+		return nil, 0, call.Err
 	}
 	return first, int(call.Rec.Responses), nil
 }
