@@ -86,9 +86,16 @@ func (w *workers) gather(t *traffic, command string) error {
 	return err
 }
 
-func (r *run) connectFleet() error { return r.workers.connect(&r.traffic) }
-
-func (r *run) gather() error { return r.workers.gather(&r.traffic, "llm") }
+// prepare does everything up to the first request, with the workers, if there are any.
+func (w *workers) prepare(t *traffic, command string) error {
+	if err := w.connect(t); err != nil {
+		return err
+	}
+	if err := t.start(); err != nil {
+		return err
+	}
+	return w.gather(t, command)
+}
 
 // task is what the workers get: the plan without what only the coordinator needs, and the files that it names.
 func (r *traffic) task() (*fleet.Task, error) {
@@ -113,7 +120,7 @@ func (r *traffic) task() (*fleet.Task, error) {
 	for _, path := range p.paths() {
 		files := []string{*path}
 		if path == &p.Tokenizer {
-			if !exists(*path) {
+			if _, err := os.Stat(*path); err != nil {
 				*path = downloaded(*path, r.Getenv)
 			}
 			var err error
@@ -154,11 +161,6 @@ func (r *traffic) kept() []string {
 		return row.Long != "assert" && row.Long != "label" && slices.ContainsFunc(left, func(other option.Row) bool { return other.Name() == row.Name() })
 	})
 	return public
-}
-
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
 }
 
 // tokenizerFiles are the files of a tokenizer. The folder of a model may have its weights besides, which no worker needs.
