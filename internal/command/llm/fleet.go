@@ -86,16 +86,9 @@ func (w *workers) gather(t *traffic, command string) error {
 	return err
 }
 
-// prepare does everything up to the first request, with the workers, if there are any.
-func (w *workers) prepare(t *traffic, command string) error {
-	if err := w.connect(t); err != nil {
-		return err
-	}
-	if err := t.start(); err != nil {
-		return err
-	}
-	return w.gather(t, command)
-}
+func (r *run) connectFleet() error { return r.workers.connect(&r.traffic) }
+
+func (r *run) gather() error { return r.workers.gather(&r.traffic, "llm") }
 
 // task is what the workers get: the plan without what only the coordinator needs, and the files that it names.
 func (r *traffic) task() (*fleet.Task, error) {

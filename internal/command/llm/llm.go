@@ -52,8 +52,10 @@ func start(p *command.IO, sigs *command.Signals, t traffic, line string, w worke
 	// Answers are read and let go, so collecting often is cheap, and the program stays small beside the server it loads.
 	defer debug.SetGCPercent(debug.SetGCPercent(50))
 	r.IO, r.sigs, r.tracing = p.ForRun(t.opts.Outcome, plan.Redline, sigs), sigs, out.Tracing("")
-	if err := r.workers.prepare(&r.traffic, "llm"); err != nil {
-		return r.failed(err), nil
+	for _, step := range []func() error{r.connectFleet, r.start, r.gather} {
+		if err := step(); err != nil {
+			return r.failed(err), nil
+		}
 	}
 	return r.measure(), nil
 }

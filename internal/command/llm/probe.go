@@ -77,8 +77,12 @@ var (
 // Start does everything up to the first request. The IO is that of the run, out gets its requests.
 func (p *Prober) Start(io *command.IO, sigs *command.Signals, out *outcome.Outcome) error {
 	p.IO, p.sigs, p.tracing, p.outcome = io, sigs, out.Tracing(""), out
-	if err := p.workers.prepare(&p.traffic, searchCommand); err != nil {
-		return err
+	connect := func() error { return p.workers.connect(&p.traffic) }
+	gather := func() error { return p.workers.gather(&p.traffic, searchCommand) }
+	for _, step := range []func() error{connect, p.traffic.start, gather} {
+		if err := step(); err != nil {
+			return err
+		}
 	}
 	p.timed = false // a search sends at its own times
 	p.plan = p.plan.With(func(pl *plan.Plan) { pl.Fleet.Workers = p.opts.Fleet.Workers })
