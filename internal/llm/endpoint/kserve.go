@@ -306,4 +306,4 @@ func (c *kserve) output(a *Answer, kind string, data []byte) {
 	}
 }
 
-func (c *kserve) End(a *Answer) error { return whole(a, "a text model") }
+func (c *kserve) End(a *Answer) error { return whole(a, "a text model", "") }
