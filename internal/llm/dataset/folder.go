@@ -81,7 +81,11 @@ func below(dir string) ([]string, error) {
 type numbered struct {
 	n, pos int // n is -1 if there is no end
 	pick   func(i int) (*llm.Conversation, error)
+	source string
+	format Format
 }
+
+var _ origin = (*numbered)(nil)
 
 func (s *numbered) size() int                           { return s.n }
 func (s *numbered) timed() bool                         { return false }
@@ -103,6 +107,8 @@ func (s *numbered) skip() error {
 	return nil
 }
 
+func (s *numbered) describe(i *Info) { i.Source, i.Format = s.source, s.format }
+
 func (s *numbered) rewind() error {
 	s.pos = 0
 	return nil
@@ -116,7 +122,7 @@ type pools struct {
 }
 
 func openPools(ctx context.Context, o *Options, m *maker, paths []string, sum hash.Hash) (origin, error) {
-	p := &pools{o: o}
+	p := &pools{numbered: numbered{source: o.Path, format: Pool}, o: o}
 	p.pick = p.draw
 	for _, path := range paths {
 		f, err := openPool(ctx, o, m, path, sum)
@@ -182,7 +188,7 @@ func (p *pools) draw(i int) (*llm.Conversation, error) {
 }
 
 func (p *pools) describe(i *Info) {
-	i.Source, i.Format = p.o.Path, Pool
+	p.numbered.describe(i)
 	for _, f := range p.files {
 		i.Media = append(i.Media, f.media...)
 	}
@@ -199,7 +205,7 @@ type bodies struct {
 }
 
 func openBodies(ctx context.Context, o *Options, m *maker, files []string, sum hash.Hash) (origin, error) {
-	b := &bodies{o: o, m: m, files: files}
+	b := &bodies{numbered: numbered{source: o.Path, format: RawBody}, o: o, m: m, files: files}
 	b.n, b.pick = len(files), b.read
 	for _, path := range files {
 		v := surveyor{}
@@ -232,8 +238,6 @@ func (b *bodies) read(i int) (*llm.Conversation, error) {
 	}
 	return c, err
 }
-
-func (b *bodies) describe(i *Info) { i.Source, i.Format = b.o.Path, RawBody }
 
 // captures are files of captured requests, taken together in the order of their times.
 type captures struct {

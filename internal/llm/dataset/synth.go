@@ -30,7 +30,7 @@ type maker struct {
 }
 
 func newMaker(o *Options, tok Tokenizer) (*maker, error) {
-	m := &maker{numbered: numbered{n: cmp.Or(o.Entries, -1)}, o: o}
+	m := &maker{numbered: numbered{n: cmp.Or(o.Entries, -1), source: "made"}, o: o}
 	m.pick = m.conversation
 	if tok != nil {
 		m.prose = prose.New(tok)
@@ -170,7 +170,7 @@ func (m *maker) ranking(t *llm.Turn, r *rand.Rand) {
 }
 
 func (m *maker) describe(i *Info) {
-	i.Source = "made"
+	m.numbered.describe(i)
 	i.Talks = !m.o.FirstTurn && (m.o.Turns.Mean > 1 || m.o.Turns.Max > 1 || m.o.Turns.Std > 0)
 	i.Media = m.o.Media.kinds()
 }

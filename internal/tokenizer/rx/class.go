@@ -79,8 +79,9 @@ var escapes = map[rune]rune{'n': '\n', 'r': '\r', 't': '\t', 'f': '\f', 'v': '\v
 
 // hex parses a number of so many digits, or of any in braces.
 func (p *parser) hex(digits int) (rune, error) {
-	text, ok := "", false
+	var text string
 	if p.eat("{") {
+		var ok bool
 		if text, ok = p.upTo("}"); !ok {
 			return 0, p.fail("a number has no end")
 		}
@@ -100,8 +101,9 @@ func (p *parser) hex(digits int) (rune, error) {
 
 // property parses {name} or a single letter.
 func (p *parser) property(s *set) error {
-	name, ok := "", false
+	var name string
 	if p.eat("{") {
+		var ok bool
 		if name, ok = p.upTo("}"); !ok {
 			return p.fail("a property has no end")
 		}
