@@ -113,7 +113,7 @@ func (r *traffic) task() (*fleet.Task, error) {
 	for _, path := range p.paths() {
 		files := []string{*path}
 		if path == &p.Tokenizer {
-			if _, err := os.Stat(*path); err != nil {
+			if !exists(*path) {
 				*path = downloaded(*path, r.Getenv)
 			}
 			var err error
@@ -154,6 +154,11 @@ func (r *traffic) kept() []string {
 		return row.Long != "assert" && row.Long != "label" && slices.ContainsFunc(left, func(other option.Row) bool { return other.Name() == row.Name() })
 	})
 	return public
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 // tokenizerFiles are the files of a tokenizer. The folder of a model may have its weights besides, which no worker needs.

@@ -1,6 +1,7 @@
 package endpoint
 
 import (
+	"cmp"
 	"encoding/binary"
 	"encoding/json"
 	"slices"
@@ -147,10 +148,7 @@ func (c *kserve) input(spec *service.TensorSpec, r *Request, extra map[string]js
 		if limit == 0 && spec.Optional {
 			return nil, 0, nil
 		}
-		if limit == 0 {
-			limit = defaultTokens
-		}
-		return whole32(spec.Type, int32(limit)), 1, nil
+		return whole32(spec.Type, int32(cmp.Or(limit, defaultTokens))), 1, nil
 	case "stream", "streaming":
 		return truth(c.Stream), 1, nil
 	case "exclude_input_in_output", "exclude_input_from_output":
