@@ -71,13 +71,11 @@ func recordLevel(t *testing.T, dir string, n, concurrency int) *written {
 	}
 	out.metrics = c.Metrics()
 	from, to := c.Span()
+	w.Slice(&metric.Slice{Begin: clock.Wall(from), End: clock.Wall(from) + 1e9, Whole: true, Metrics: out.metrics})
+	w.Slice(&metric.Slice{Begin: clock.Wall(from) + 1e9, End: clock.Wall(to), Metrics: out.metrics})
 	err = w.Close(artifact.Outcome{
 		Metrics: out.metrics, Begin: clock.Wall(from), End: clock.Wall(to), Windows: []int64{clock.Wall(from), clock.Wall(to)},
 		Errors: []artifact.Failure{{Code: 500, Type: "server", Message: "no", Count: uint64(out.failed)}},
-		Slices: []metric.Slice{
-			{Begin: clock.Wall(from), End: clock.Wall(from) + 1e9, Whole: true, Metrics: out.metrics},
-			{Begin: clock.Wall(from) + 1e9, End: clock.Wall(to), Metrics: out.metrics},
-		},
 	})
 	if err != nil {
 		t.Fatal(err)

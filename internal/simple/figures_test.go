@@ -10,24 +10,6 @@ import (
 	"github.com/redline-bench/redline/internal/service"
 )
 
-func TestNumberAsPython(t *testing.T) {
-	f := func(v float64, want string) {
-		t.Helper()
-		if got := number(v); got != want {
-			t.Errorf("%v: %s, want %s", v, got, want)
-		}
-	}
-	f(0, "0.0")
-	f(2, "2.0")
-	f(0.1, "0.1")
-	f(-1.5, "-1.5")
-	f(0.0001, "0.0001")
-	f(0.00001, "1e-05")
-	f(1234567890123456, "1234567890123456.0")
-	f(1e16, "1e+16")
-	f(1753.8381768764373, "1753.8381768764373")
-}
-
 type nowhere struct{ service.Service }
 
 func (nowhere) Open(_ context.Context, sink service.Sink) (service.Transport, error) {

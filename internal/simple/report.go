@@ -8,6 +8,7 @@ import (
 
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/stats"
+	"github.com/redline-bench/redline/internal/unit"
 )
 
 // Figures are the numbers of one run. Latencies are in milliseconds.
@@ -48,28 +49,14 @@ func Measure(t *Tap, p *plan.Plan) (Figures, bool) {
 // Text is the report on standard output.
 func (f Figures) Text() string {
 	return fmt.Sprintf("Throughput: %s infer/sec\nLatencies:\n\tAvg: %s ms\n\tp50: %s ms\n\tp90: %s ms\n\tp95: %s ms\n\tp99: %s ms\n",
-		number(f.Throughput), number(f.Avg), number(f.P50), number(f.P90), number(f.P95), number(f.P99))
+		unit.Python(f.Throughput), unit.Python(f.Avg), unit.Python(f.P50), unit.Python(f.P90), unit.Python(f.P95), unit.Python(f.P99))
 }
 
 // CSV is the content of the CSV file: latencies in microseconds, no line end after the row.
 func (f Figures) CSV() string {
 	row := []string{
-		strconv.Itoa(f.Concurrency), number(f.Throughput),
-		number(f.P50 * 1000), number(f.P90 * 1000), number(f.P95 * 1000), number(f.P99 * 1000),
+		strconv.Itoa(f.Concurrency), unit.Python(f.Throughput),
+		unit.Python(f.P50 * 1000), unit.Python(f.P90 * 1000), unit.Python(f.P95 * 1000), unit.Python(f.P99 * 1000),
 	}
 	return "Concurrency,Inferences/Second,p50 latency,p90 latency,p95 latency,p99 latency\n" + strings.Join(row, ",")
-}
-
-// number writes a float as Python does: the shortest text that reads back as the same number, always with a point
-// or an exponent.
-func number(v float64) string {
-	const least, most = 1e-4, 1e16 // outside this range Python uses an exponent
-	if abs := max(v, -v); abs != 0 && (abs < least || abs >= most) {
-		return strconv.FormatFloat(v, 'e', -1, 64)
-	}
-	text := strconv.FormatFloat(v, 'f', -1, 64)
-	if !strings.ContainsAny(text, ".") {
-		text += ".0"
-	}
-	return text
 }

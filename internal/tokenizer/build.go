@@ -1,6 +1,7 @@
 package tokenizer
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -84,14 +85,9 @@ func (j *normalizerJSON) build() (normal.Normalizer, error) {
 			return nil, nil
 		}
 		return seq, nil
-	case "NFC":
-		return normal.Unicode{Table: t, Form: unitab.NFC}, nil
-	case "NFD":
-		return normal.Unicode{Table: t, Form: unitab.NFD}, nil
-	case "NFKC":
-		return normal.Unicode{Table: t, Form: unitab.NFKC}, nil
-	case "NFKD":
-		return normal.Unicode{Table: t, Form: unitab.NFKD}, nil
+	case "NFC", "NFD", "NFKC", "NFKD":
+		forms := map[string]unitab.Form{"NFC": unitab.NFC, "NFD": unitab.NFD, "NFKC": unitab.NFKC, "NFKD": unitab.NFKD}
+		return normal.Unicode{Table: t, Form: forms[j.Type]}, nil
 	case "Lowercase":
 		return normal.Lowercase{Table: t}, nil
 	case "Strip":
@@ -107,11 +103,8 @@ func (j *normalizerJSON) build() (normal.Normalizer, error) {
 	case "Prepend":
 		return normal.Prepend(j.Prepend), nil
 	case "BertNormalizer":
-		accents := yes(j.Lower)
-		if j.Accents != nil {
-			accents = *j.Accents
-		}
-		return normal.Bert{Table: t, Clean: yes(j.Clean), Chinese: yes(j.Chinese), Accents: accents, Lower: yes(j.Lower)}, nil
+		accents := cmp.Or(j.Accents, j.Lower)
+		return normal.Bert{Table: t, Clean: yes(j.Clean), Chinese: yes(j.Chinese), Accents: yes(accents), Lower: yes(j.Lower)}, nil
 	case "Nmt":
 		return normal.Nmt{}, nil
 	case "ByteLevel":

@@ -34,30 +34,6 @@ func text(s *string, otherwise string) string {
 	return *s
 }
 
-// readModel reads a model except for its vocabulary and merges, which stay as they are.
-func readModel(raw json.RawMessage) (*modelJSON, error) {
-	var j modelJSON
-	m, ok := members(string(raw))
-	if !ok {
-		return &j, json.Unmarshal(raw, &j)
-	}
-	rest := make(map[string]json.RawMessage, len(m))
-	for k, v := range m {
-		if k != "vocab" && k != "merges" {
-			rest[k] = json.RawMessage(v)
-		}
-	}
-	small, err := json.Marshal(rest)
-	if err != nil {
-		return nil, err
-	}
-	if err := json.Unmarshal(small, &j); err != nil {
-		return nil, err
-	}
-	j.Vocab, j.Merges = json.RawMessage(m["vocab"]), json.RawMessage(m["merges"])
-	return &j, nil
-}
-
 // kind guesses the type of a model in an old file that does not name it.
 func (j *modelJSON) kind() string {
 	switch {
@@ -74,8 +50,8 @@ func (j *modelJSON) kind() string {
 }
 
 func (b *builder) model(raw json.RawMessage) (model.Model, error) {
-	j, err := readModel(raw)
-	if err != nil {
+	j := &modelJSON{}
+	if err := readExcept(raw, j, map[string]*json.RawMessage{"vocab": &j.Vocab, "merges": &j.Merges}); err != nil {
 		return nil, fmt.Errorf("model: %w", err)
 	}
 	if isNull(j.Vocab) {
@@ -93,7 +69,7 @@ func (b *builder) buildModel(j *modelJSON) (model.Model, error) {
 	if kind == "Unigram" {
 		return buildUnigram(j)
 	}
-	vocab, ok := quickVocab(string(j.Vocab))
+	vocab, ok := quickVocab(j.Vocab)
 	if !ok {
 		vocab = map[string]int{}
 		if err := json.Unmarshal(j.Vocab, &vocab); err != nil {
@@ -138,7 +114,7 @@ func parseMerges(raw json.RawMessage) ([][2]string, error) {
 	if isNull(raw) {
 		return nil, nil
 	}
-	pairs, ok := quickMerges(string(raw))
+	pairs, ok := quickMerges(raw)
 	if ok {
 		return pairs, nil
 	}

@@ -99,18 +99,16 @@ func (j *preJSON) metaspace() (split.Stage, error) {
 // spaceMark stands for a space in SentencePiece vocabularies.
 const spaceMark = "▁"
 
+// behaviors are the names of what becomes of the matches of a pattern.
+var behaviors = map[string]split.Behavior{
+	"": split.Isolated, "Isolated": split.Isolated, "Removed": split.Removed, "MergedWithPrevious": split.MergedWithPrevious,
+	"MergedWithNext": split.MergedWithNext, "Contiguous": split.Contiguous,
+}
+
 func behavior(name string) (split.Behavior, error) {
-	switch name {
-	case "Isolated", "":
-		return split.Isolated, nil
-	case "Removed":
-		return split.Removed, nil
-	case "MergedWithPrevious":
-		return split.MergedWithPrevious, nil
-	case "MergedWithNext":
-		return split.MergedWithNext, nil
-	case "Contiguous":
-		return split.Contiguous, nil
+	b, ok := behaviors[name]
+	if !ok {
+		return 0, fmt.Errorf("unknown behavior %q", name)
 	}
-	return 0, fmt.Errorf("unknown behavior %q", name)
+	return b, nil
 }

@@ -111,7 +111,8 @@ type fileJSON struct {
 
 // Parse reads the text of a tokenizer.json.
 func Parse(data []byte) (*Tokenizer, error) {
-	f, err := readFile(data)
+	var f fileJSON
+	err := readExcept(data, &f, map[string]*json.RawMessage{"model": &f.Model})
 	if err != nil {
 		return nil, fmt.Errorf("not a tokenizer.json: %w", err)
 	}
@@ -140,23 +141,3 @@ func Parse(data []byte) (*Tokenizer, error) {
 }
 
 func isNull(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
-
-// readFile reads the parts of a tokenizer.json except the model, which is nearly all of the file and is read later.
-func readFile(data []byte) (*fileJSON, error) {
-	var f fileJSON
-	m, ok := members(string(data))
-	if !ok {
-		return &f, json.Unmarshal(data, &f)
-	}
-	f.Model = json.RawMessage(m["model"])
-	delete(m, "model")
-	rest := make(map[string]json.RawMessage, len(m))
-	for k, v := range m {
-		rest[k] = json.RawMessage(v)
-	}
-	small, err := json.Marshal(rest)
-	if err != nil {
-		return nil, err
-	}
-	return &f, json.Unmarshal(small, &f)
-}

@@ -166,22 +166,20 @@ func parsePiece(data []byte) (*Tokenizer, error) {
 			t.added.texts[id] = " \u2047 "
 		}
 	}
-	mark, strip := split.Literal(spaceMark), 0
+	mark, spaces := split.Literal(spaceMark), 0 // spaces are taken off the front
 	if m.dummy {
-		strip = 1
+		spaces = 1
 	}
 	if m.dummy && m.extra {
-		strip = math.MaxInt
+		spaces = math.MaxInt
 	}
 	t.decoder = decoder{some: true, chain: []func([]string) []string{
 		func(tokens []string) []string { return replaceEach(tokens, mark, " ") },
 		decodeFallback,
-		func(tokens []string) []string { return []string{trimFront(strings.Join(tokens, ""), strip)} },
+		func(tokens []string) []string { return []string{strip(strings.Join(tokens, ""), " ", spaces, 0)} },
 	}}
 	return t, nil
 }
-
-func trimFront(s string, n int) string { return strip(s, " ", n, 0) }
 
 func (m *spModel) normalizer() (normal.Normalizer, error) {
 	var seq normal.Sequence

@@ -29,3 +29,16 @@ func Count[N int | uint64](n N, noun string) string {
 	}
 	return fmt.Sprint(n, " ", noun)
 }
+
+// Python writes a number as Python does: the shortest text that reads back as the same number, with a point or an exponent.
+func Python(v float64) string {
+	switch size := math.Abs(v); {
+	case math.IsNaN(v) || math.IsInf(v, 0):
+		return strings.ToLower(strings.TrimPrefix(strconv.FormatFloat(v, 'g', -1, 64), "+"))
+	case size != 0 && (size < 1e-4 || size >= 1e16):
+		return strconv.FormatFloat(v, 'e', -1, 64)
+	case v == math.Trunc(v):
+		return strconv.FormatFloat(v, 'f', 1, 64)
+	}
+	return strconv.FormatFloat(v, 'f', -1, 64)
+}

@@ -78,11 +78,9 @@ func readTensor(dir string, spec service.TensorSpec, role string) (datum, error)
 
 // frameLines makes an element of each line. A last line without its newline counts; nothing after one does not.
 func frameLines(text []byte) (framed []byte, lines int64) {
-	for len(text) > 0 {
-		line, rest, _ := bytes.Cut(text, []byte{'\n'})
-		framed = tensor.AppendElement(framed, line)
+	for line := range bytes.Lines(text) {
+		framed = tensor.AppendElement(framed, bytes.TrimSuffix(line, []byte{'\n'}))
 		lines++
-		text = rest
 	}
 	return framed, lines
 }

@@ -76,20 +76,7 @@ func (f *files) read(path string) error {
 		return dataError(Malformed)
 	}
 	want, validates := root.Get("validation_data")
-	entries, expected, err := align(data, want, validates)
-	if err != nil {
-		return err
-	}
-	for i, entry := range entries {
-		var want jsonscan.Value
-		if validates {
-			want = expected[i]
-		}
-		if err := f.entry(i, entry, want); err != nil {
-			return err
-		}
-	}
-	return nil
+	return pairs(data, want, validates, f.entry)
 }
 
 // list tells whether a value can be read as a list: null and {} are empty ones.
@@ -100,17 +87,21 @@ func list(v jsonscan.Value) bool {
 	return v.Kind() == jsonscan.Array || v.Kind() == jsonscan.Null || v.Kind() == jsonscan.Object
 }
 
-// align splits two arrays of the same length, the second only where it is there.
-func align(data, want jsonscan.Value, validates bool) (entries, expected []jsonscan.Value, err error) {
-	entries = slices.Collect(data.Elements())
-	if !validates {
-		return entries, nil, nil
+// pairs calls fn with each element of an array, and with the element of want beside it; without validation that is nil.
+func pairs(data, want jsonscan.Value, validates bool, fn func(i int, entry, want jsonscan.Value) error) error {
+	entries := slices.Collect(data.Elements())
+	expected := make([]jsonscan.Value, len(entries))
+	if validates {
+		if expected = slices.Collect(want.Elements()); !list(want) || len(expected) != len(entries) {
+			return dataError(Misaligned)
+		}
 	}
-	expected = slices.Collect(want.Elements())
-	if !list(want) || len(expected) != len(entries) {
-		return nil, nil, dataError(Misaligned)
+	for i, entry := range entries {
+		if err := fn(i, entry, expected[i]); err != nil {
+			return err
+		}
 	}
-	return entries, expected, nil
+	return nil
 }
 
 // entry takes one entry of the data array: a stream or a step. The first of a file decides which they are.
@@ -129,20 +120,7 @@ func (f *files) entry(i int, entry, want jsonscan.Value) error {
 	if !f.many {
 		return f.step(entry, want)
 	}
-	steps, expected, err := align(entry, want, want != nil)
-	if err != nil {
-		return err
-	}
-	for i, s := range steps {
-		var want jsonscan.Value
-		if expected != nil {
-			want = expected[i]
-		}
-		if err := f.step(s, want); err != nil {
-			return err
-		}
-	}
-	return nil
+	return pairs(entry, want, want != nil, func(_ int, s, want jsonscan.Value) error { return f.step(s, want) })
 }
 
 // step adds one step to the last stream.

@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"encoding/binary"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -110,12 +111,8 @@ func (s *Sessions) Inputs(step uint32) []tensor.Tensor {
 		out[0].Data = *body
 	}
 	if t.delayed {
-		ms := uint64(t.delay / time.Millisecond)
-		var raw [8]byte
-		for i := range raw {
-			raw[i] = byte(ms >> (8 * i))
-		}
-		out = append(out, tensor.Tensor{Name: delayMark, Type: tensor.Uint64, Shape: one, Data: raw[:]})
+		ms := binary.LittleEndian.AppendUint64(nil, uint64(t.delay/time.Millisecond))
+		out = append(out, tensor.Tensor{Name: delayMark, Type: tensor.Uint64, Shape: one, Data: ms})
 	}
 	return out
 }

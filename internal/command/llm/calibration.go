@@ -172,18 +172,15 @@ func brief(o load.Options, lv load.Level) load.Options {
 func (r *traffic) tokenFloor(lv load.Level, o load.Options, log *calibrate.Log) (calibrate.Floor, error) {
 	var seen []calibrate.Stream
 	failed := ""
-	cfg := load.Config{
-		Service: r.svc, Endpoint: r.ep, Options: o, Count: r.tok.count(), UseServer: r.opts.ServerCounts || r.tok == nil,
-		Open:          func() (load.Source, error) { return r.source(0) },
-		RequestHeader: "X-Request-ID", SessionHeader: r.opts.Session,
-		Sample: func(s *llm.Sample) {
-			switch {
-			case s.Class != record.OK && !s.Cut && failed == "":
-				failed = s.Err
-			case s.Class == record.OK && s.Streamed:
-				seen = append(seen, streamOf(s))
-			}
-		},
+	cfg := r.config(0)
+	cfg.Options = o
+	cfg.Sample = func(s *llm.Sample) {
+		switch {
+		case s.Class != record.OK && !s.Cut && failed == "":
+			failed = s.Err
+		case s.Class == record.OK && s.Streamed:
+			seen = append(seen, streamOf(s))
+		}
 	}
 	out, err := load.Run(r.sigs.Soft, r.sigs.Hard, cfg, lv)
 	switch {

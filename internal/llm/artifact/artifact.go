@@ -90,11 +90,7 @@ type Config struct {
 // Outcome is what is known at the end.
 type Outcome struct {
 	Metrics []result.Metric
-	// Warmup are the metrics of the warm-up, if there was one.
-	Warmup []result.Metric
-	// Slices are the metrics of parts of the time.
-	Slices []metric.Slice
-	Errors []Failure
+	Errors  []Failure
 	// Begin and End are Unix nanoseconds.
 	Begin, End int64
 	// Canceled: the user stopped the run. Reason says why it is not complete.

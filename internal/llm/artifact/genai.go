@@ -45,8 +45,8 @@ func isEvent(b []byte) bool {
 
 // profileFile is profile_export.json in perf_analyzer's form, which GenAI-Perf reads.
 type profileFile struct {
+	*out
 	cfg    *Config
-	out    *out
 	n      int
 	kserve bool // responses are tensors, not texts of HTTP
 }
@@ -67,8 +67,6 @@ func newProfile(cfg *Config) (sink, error) {
 	b = append(b, `},"requests":[`...)
 	return &profileFile{cfg: cfg, out: o, kserve: cfg.kserve()}, o.put(b)
 }
-
-func (f *profileFile) abort() { f.out.abort() }
 
 // sample adds a successful request; perf_analyzer's file has no others.
 func (f *profileFile) sample(s *llm.Sample, _ *metric.Values, ok bool) error {
@@ -181,9 +179,9 @@ func pickMetrics(list []result.Metric, pick []genaiMetric) []result.Metric {
 
 // genaiFile is profile_export_genai_perf.json and .csv.
 type genaiFile struct {
+	*tableFile
 	cfg  *Config
 	json *out
-	csv  *tableFile
 }
 
 func newGenAI(cfg *Config) (sink, error) {
@@ -196,37 +194,26 @@ func newGenAI(cfg *Config) (sink, error) {
 		j.abort()
 		return nil, err
 	}
-	return &genaiFile{cfg, j, &tableFile{
-		out: c, pick: genaiMetrics,
-		stats: []string{"avg", "min", "max", "p99", "p95", "p90", "p75", "p50", "p25", "p10", "p5", "p1"},
-	}}, nil
+	stats := []string{"avg", "min", "max", "p99", "p95", "p90", "p75", "p50", "p25", "p10", "p5", "p1"}
+	return &genaiFile{&tableFile{out: c, pick: genaiMetrics, stats: stats}, cfg, j}, nil
 }
-
-func (f *genaiFile) sample(*llm.Sample, *metric.Values, bool) error { return nil }
 
 func (f *genaiFile) abort() {
 	f.json.abort()
-	f.csv.abort()
+	f.tableFile.abort()
 }
 
 func (f *genaiFile) close(o *Outcome) error {
 	doc := metrics(pickMetrics(o.Metrics, genaiMetrics), false)
 	c := f.cfg
-	stimulus := object{}
-	if c.Concurrency > 0 {
-		stimulus = append(stimulus, field{"concurrency", c.Concurrency})
-	}
-	if c.Rate > 0 {
-		stimulus = append(stimulus, field{"request_rate", number(c.Rate)})
-	}
 	doc = append(doc, field{"input_config", object{
 		{"model_names", []string{c.Model}},
 		{"endpoint", object{{"type", c.EndpointType}, {"url", c.URL}, {"streaming", c.Streaming}}},
-		{"perf_analyzer", object{{"stimulus", stimulus}}},
+		{"perf_analyzer", object{{"stimulus", object{{"concurrency", given(c.Concurrency)}, {"request_rate", given(number(c.Rate))}}}}},
 	}})
 	if err := writeDocument(f.json, doc); err != nil {
-		f.csv.abort()
+		f.tableFile.abort()
 		return err
 	}
-	return f.csv.close(o)
+	return f.tableFile.close(o)
 }

@@ -9,11 +9,13 @@ import (
 	"strconv"
 	"syscall"
 
+	"github.com/redline-bench/redline/internal/llm"
+	"github.com/redline-bench/redline/internal/llm/metric"
 	"github.com/redline-bench/redline/internal/pending"
 	"github.com/redline-bench/redline/internal/tensor"
 )
 
-// out is a file that appears when it is complete.
+// out is a file that appears when it is complete. Sinks embed it.
 type out struct {
 	f   *pending.File
 	w   *bufio.Writer
@@ -73,6 +75,9 @@ func (o *out) finish(b []byte) error {
 	}
 	return o.commit()
 }
+
+// sample does nothing: a file that shows every request has its own.
+func (o *out) sample(*llm.Sample, *metric.Values, bool) error { return nil }
 
 // abort removes the file. After commit it does nothing.
 func (o *out) abort() {

@@ -10,8 +10,8 @@ import (
 
 // outputsFile is outputs.json: the text of every response.
 type outputsFile struct {
-	out *out
-	n   int64
+	*out
+	n int64
 }
 
 func newOutputs(cfg *Config) (sink, error) {
@@ -21,8 +21,6 @@ func newOutputs(cfg *Config) (sink, error) {
 	}
 	return &outputsFile{out: o}, o.put([]byte("{\n  \"schema_version\": \"1.0\",\n  \"data\": ["))
 }
-
-func (f *outputsFile) abort() { f.out.abort() }
 
 func (f *outputsFile) sample(s *llm.Sample, v *metric.Values, ok bool) error {
 	if !ok || s.Warmup {

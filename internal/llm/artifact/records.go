@@ -15,7 +15,7 @@ import (
 
 // recordsFile is profile_export.jsonl: the numbers of every request.
 type recordsFile struct {
-	out   *out
+	*out
 	tags  []string // by metric.ID: the text before the value
 	units []string // the text after it
 	n     uint64
@@ -32,7 +32,6 @@ func newRecords(cfg *Config) (sink, error) {
 	return f, err
 }
 
-func (f *recordsFile) abort()                 { f.out.abort() }
 func (f *recordsFile) close(_ *Outcome) error { return f.out.commit() }
 
 func (f *recordsFile) sample(s *llm.Sample, v *metric.Values, ok bool) error {
@@ -144,7 +143,7 @@ func appendError(b []byte, s *llm.Sample) []byte {
 
 // rawFile is profile_export_raw.jsonl: the requests and the responses.
 type rawFile struct {
-	out     *out
+	*out
 	headers []byte
 	n       uint64
 	kserve  bool
@@ -160,7 +159,6 @@ func newRaw(cfg *Config) (sink, error) {
 	return &rawFile{out: o, headers: headers, kserve: cfg.kserve()}, err
 }
 
-func (f *rawFile) abort()                 { f.out.abort() }
 func (f *rawFile) close(_ *Outcome) error { return f.out.commit() }
 
 func (f *rawFile) sample(s *llm.Sample, _ *metric.Values, _ bool) error {

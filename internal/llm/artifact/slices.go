@@ -1,10 +1,9 @@
 package artifact
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/redline-bench/redline/internal/llm"
@@ -35,7 +34,7 @@ func newSlices(cfg *Config) (sink, error) {
 	return f, nil
 }
 
-// Slice adds a part of the time that is over. Those that are not yet come with the Outcome.
+// Slice adds a part of the time that is over.
 func (w *Writer) Slice(s *metric.Slice) {
 	for _, k := range w.sinks {
 		if f, ok := k.(*slicesFile); ok {
@@ -66,29 +65,21 @@ func (f *slicesFile) add(s *metric.Slice) {
 	}
 	f.err = f.put(append(b, "\n    "...), append(doc, metrics(s.Metrics, true)...), "    ", "")
 	if f.err == nil {
-		f.err = f.csv.put(appendSlice(f.csv.buf, f.n, s))
+		f.err = f.csv.put(csvText(sliceRows(f.n, s)))
 	}
 	f.n++
 }
 
 // put adds a value to the JSON file, indented as the whole is.
 func (f *slicesFile) put(before []byte, v any, indent, after string) error {
-	text, err := encode(v)
+	text, err := indented(v, indent, "  ")
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", f.json.f.Path(), err)
 	}
-	b := bytes.NewBuffer(before)
-	if err := json.Indent(b, text, indent, "  "); err != nil {
-		return fmt.Errorf("encode %s: %w", f.json.f.Path(), err)
-	}
-	b.WriteString(after)
-	return f.json.put(b.Bytes())
+	return f.json.put(append(append(before, text...), after...))
 }
 
 func (f *slicesFile) close(o *Outcome) error {
-	for i := range o.Slices {
-		f.add(&o.Slices[i])
-	}
 	if f.err == nil {
 		b := f.json.buf
 		if f.n > 0 {
@@ -103,33 +94,17 @@ func (f *slicesFile) close(o *Outcome) error {
 	return errors.Join(f.json.commit(), f.csv.commit())
 }
 
-// sliceStats are the numbers of a metric in the CSV, in AIPerf's order.
-var sliceStats = []string{"avg", "min", "max", "sum", "p1", "p5", "p10", "p25", "p50", "p75", "p90", "p95", "p99", "std"}
-
-func appendSlice(b []byte, i int, s *metric.Slice) []byte {
+// sliceRows are the numbers of part i of the time, one a row.
+func sliceRows(i int, s *metric.Slice) [][]string {
+	var rows [][]string
+	at := []string{strconv.Itoa(i), strconv.FormatInt(s.Begin, 10), strconv.FormatInt(s.End, 10)}
 	for k := range s.Metrics {
 		m := &s.Metrics[k]
-		for _, stat := range sliceStats {
-			before := len(b)
-			b = strconv.AppendInt(b, int64(i), 10)
-			b = append(b, ',')
-			b = strconv.AppendInt(b, s.Begin, 10)
-			b = append(b, ',')
-			b = strconv.AppendInt(b, s.End, 10)
-			b = append(b, ',')
-			b = appendCell(b, m.Name)
-			b = append(b, ',')
-			b = appendCell(b, m.Unit)
-			b = append(b, ',')
-			b = append(b, stat...)
-			b = append(b, ',')
-			if n := len(b); n == len(appendStat(b, m, stat)) {
-				b = b[:before] // it has no such number
-				continue
+		for _, stat := range aiperfStats {
+			if text := statText(m, stat); text != "" {
+				rows = append(rows, slices.Concat(at, []string{m.Name, m.Unit, stat, text}))
 			}
-			b = appendStat(b, m, stat)
-			b = append(b, "\r\n"...)
 		}
 	}
-	return b
+	return rows
 }

@@ -3,6 +3,7 @@ package artifact
 import (
 	"bytes"
 	"cmp"
+	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -10,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/redline-bench/redline/internal/llm"
 	"github.com/redline-bench/redline/internal/llm/metric"
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/tensor"
@@ -54,10 +54,23 @@ func (o object) MarshalJSON() ([]byte, error) {
 	return append(b, '}'), nil
 }
 
-func encode(v any) ([]byte, error) {
+// given is the value of a field that is left out if the value is zero.
+func given[T comparable](v T) any {
+	var zero T
+	if v == zero {
+		return nil
+	}
+	return v
+}
+
+func encode(v any) ([]byte, error) { return indented(v, "", "") }
+
+// indented encodes a value; each line below the first begins with the prefix and the indents of its depth.
+func indented(v any, prefix, indent string) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
+	e.SetIndent(prefix, indent)
 	if err := e.Encode(v); err != nil {
 		return nil, err
 	}
@@ -102,17 +115,14 @@ func metrics(list []result.Metric, counts bool) object {
 
 // summaryFile is profile_export_aiperf.json.
 type summaryFile struct {
+	*out
 	cfg *Config
-	out *out
 }
 
 func newSummary(cfg *Config) (sink, error) {
 	o, err := create(cfg, cfg.named("profile_export_aiperf.json", ".json"))
-	return &summaryFile{cfg, o}, err
+	return &summaryFile{o, cfg}, err
 }
-
-func (f *summaryFile) sample(*llm.Sample, *metric.Values, bool) error { return nil }
-func (f *summaryFile) abort()                                         { f.out.abort() }
 
 func (f *summaryFile) close(o *Outcome) error {
 	c := f.cfg
@@ -131,17 +141,11 @@ func (f *summaryFile) close(o *Outcome) error {
 			{"variation_values", object{}},
 			{"cli_command", c.Command},
 		}},
-		field{wasCanceled, o.Canceled}, field{"is_complete", o.Reason == "" && !o.Canceled},
+		field{wasCanceled, o.Canceled}, field{"is_complete", o.Reason == "" && !o.Canceled}, field{"incomplete_reason", given(o.Reason)},
+		field{"error_summary", failures(o.Errors)},
 	)
-	if o.Reason != "" {
-		doc = append(doc, field{"incomplete_reason", o.Reason})
-	}
-	doc = append(doc, field{"error_summary", failures(o.Errors)})
 	if o.Begin > 0 {
 		doc = append(doc, field{"start_time", iso(o.Begin)}, field{"end_time", iso(o.End)})
-	}
-	if len(o.Warmup) > 0 {
-		doc = append(doc, field{"warmup_metrics", metrics(o.Warmup, true)})
 	}
 	doc = append(doc, field{"redline", object{{"version", c.Version}, {"endpoint_type", c.EndpointType}, {"asked", c.Asked}, {"workload", c.Workload}}})
 	return writeDocument(f.out, doc)
@@ -161,18 +165,12 @@ func (c *Config) label() string {
 }
 
 func writeDocument(o *out, doc any) error {
-	text, err := encode(doc)
+	text, err := indented(doc, "", "  ")
 	if err != nil {
 		o.abort()
 		return fmt.Errorf("encode %s: %w", o.f.Path(), err)
 	}
-	var b bytes.Buffer
-	if err := json.Indent(&b, text, "", "  "); err != nil {
-		o.abort()
-		return fmt.Errorf("encode %s: %w", o.f.Path(), err)
-	}
-	b.WriteByte('\n')
-	return o.finish(b.Bytes())
+	return o.finish(append(text, '\n'))
 }
 
 // inputConfig is the run as AIPerf's configuration describes one, so that its readers find the model, the endpoint
@@ -194,52 +192,36 @@ func inputConfig(c *Config, o *Outcome) object {
 		{"endpoint", endpoint},
 		{"datasets", []object{data}},
 		{"phases", []object{phase(c, o)}},
-		{"artifacts", artifacts(c)},
+		{"artifacts", object{{"dir", c.Dir}, {"slice_duration", given(number(max(0, c.Slice.Seconds())))}}},
 	}
 	if c.Tokenizer != "" {
-		tokenizer := object{{"name", c.Tokenizer}}
-		if c.ChatTemplate {
-			tokenizer = append(tokenizer, field{"apply_chat_template", true})
-		}
-		doc = append(doc, field{"tokenizer", tokenizer})
+		doc = append(doc, field{"tokenizer", object{{"name", c.Tokenizer}, {"apply_chat_template", given(c.ChatTemplate)}}})
 	}
 	return doc
 }
 
 // phase is the load. AIPerf's must say when it ends; one without a bound of its own ended with its last request.
 func phase(c *Config, o *Outcome) object {
-	p := object{{"name", "profiling"}}
+	load := "fixed_schedule"
 	switch {
 	case c.Rate > 0:
-		p = append(p, field{"type", cmp.Or(c.Arrival, "poisson")}, field{"rate", number(c.Rate)})
-		if c.Concurrency > 0 {
-			p = append(p, field{"concurrency", c.Concurrency})
-		}
+		load = cmp.Or(c.Arrival, "poisson")
 	case c.Concurrency > 0:
-		p = append(p, field{"type", "concurrency"}, field{"concurrency", c.Concurrency})
-	default:
-		p = append(p, field{"type", "fixed_schedule"})
+		load = "concurrency"
 	}
 	n := c.Requests
 	if n == 0 && c.Duration == 0 {
 		m, _ := metric.Find(o.Metrics, "completed_request_count")
 		n = max(int(m.Avg), 1)
 	}
-	if n > 0 {
-		p = append(p, field{"requests", n})
+	return object{
+		{"name", "profiling"},
+		{"type", load},
+		{"rate", given(number(c.Rate))},
+		{"concurrency", given(c.Concurrency)},
+		{"requests", given(n)},
+		{"duration", given(number(c.Duration.Seconds()))},
 	}
-	if c.Duration > 0 {
-		p = append(p, field{"duration", number(c.Duration.Seconds())})
-	}
-	return p
-}
-
-func artifacts(c *Config) object {
-	o := object{{"dir", c.Dir}}
-	if c.Slice > 0 {
-		o = append(o, field{"slice_duration", number(c.Slice.Seconds())})
-	}
-	return o
 }
 
 // aiperfFormats are the forms of files that AIPerf knows too.
@@ -264,22 +246,15 @@ func (c *Config) aiperfType() string {
 func failures(list []Failure) []object {
 	out := []object{}
 	for _, f := range list {
-		out = append(out, object{{"error_details", failure(f.Code, f.Type, f.Message)}, {"count", f.Count}})
+		details := object{{"code", given(f.Code)}, {"type", f.Type}, {"message", f.Message}}
+		out = append(out, object{{"error_details", details}, {"count", f.Count}})
 	}
 	return out
 }
 
-func failure(code int, kind, message string) object {
-	var o object
-	if code != 0 {
-		o = append(o, field{"code", code})
-	}
-	return append(o, field{"type", kind}, field{"message", message})
-}
-
 // tableFile is a CSV of metrics: AIPerf's or GenAI-Perf's.
 type tableFile struct {
-	out   *out
+	*out
 	stats []string
 	// pick tells which metrics are written and under which name; nil: all, under their own, sorted by tag.
 	pick []genaiMetric
@@ -287,11 +262,11 @@ type tableFile struct {
 
 func newTable(cfg *Config) (sink, error) {
 	o, err := create(cfg, cfg.named("profile_export_aiperf.csv", ".csv"))
-	return &tableFile{out: o, stats: []string{"avg", "min", "max", "sum", "p1", "p5", "p10", "p25", "p50", "p75", "p90", "p95", "p99", "std"}}, err
+	return &tableFile{out: o, stats: aiperfStats}, err
 }
 
-func (f *tableFile) sample(*llm.Sample, *metric.Values, bool) error { return nil }
-func (f *tableFile) abort()                                         { f.out.abort() }
+// aiperfStats are the numbers of a metric in AIPerf's tables, in its order.
+var aiperfStats = []string{"avg", "min", "max", "sum", "p1", "p5", "p10", "p25", "p50", "p75", "p90", "p95", "p99", "std"}
 
 func (f *tableFile) close(o *Outcome) error {
 	list := slices.Clone(o.Metrics)
@@ -302,43 +277,39 @@ func (f *tableFile) close(o *Outcome) error {
 	return f.out.finish(f.encode(list))
 }
 
+// encode writes metrics with a distribution, then an empty line and those without.
 func (f *tableFile) encode(list []result.Metric) []byte {
-	var b []byte
-	system := 0
-	head := func() { b = append(b, "Metric,"+strings.Join(f.stats, ",")+"\r\n"...) }
+	rows, totals := [][]string{append([]string{"Metric"}, f.stats...)}, [][]string{{"Metric", "Value"}}
 	for i := range list {
 		m := &list[i]
 		if m.Dist == nil {
-			system++
+			totals = append(totals, []string{metricName(m), statText(m, "avg")})
 			continue
 		}
-		if head != nil {
-			head()
-			head = nil
-		}
-		b = appendCell(b, metricName(m))
+		row := []string{metricName(m)}
 		for _, s := range f.stats {
-			b = append(b, ',')
-			b = appendStat(b, m, s)
+			row = append(row, statText(m, s))
 		}
-		b = append(b, "\r\n"...)
+		rows = append(rows, row)
 	}
-	if system == 0 {
-		return b
+	switch {
+	case len(totals) == 1 && len(rows) == 1:
+		return nil
+	case len(totals) == 1:
+		return csvText(rows)
+	case len(rows) == 1:
+		return csvText(totals)
 	}
-	if head == nil {
-		b = append(b, "\r\n"...)
-	}
-	b = append(b, "Metric,Value\r\n"...)
-	for i := range list {
-		if m := &list[i]; m.Dist == nil {
-			b = appendCell(b, metricName(m))
-			b = append(b, ',')
-			b = appendStat(b, m, "avg")
-			b = append(b, "\r\n"...)
-		}
-	}
-	return b
+	return slices.Concat(csvText(rows), []byte("\r\n"), csvText(totals))
+}
+
+// csvText is the text of a table.
+func csvText(rows [][]string) []byte {
+	var b bytes.Buffer
+	w := csv.NewWriter(&b)
+	w.UseCRLF = true
+	_ = w.WriteAll(rows) // a buffer takes everything
+	return b.Bytes()
 }
 
 // metricName is a metric's name with its unit, except for counts.
@@ -349,25 +320,16 @@ func metricName(m *result.Metric) string {
 	return m.Name + " (" + m.Unit + ")"
 }
 
-func appendCell(b []byte, s string) []byte {
-	if !strings.ContainsAny(s, ",\"\r\n") {
-		return append(b, s...)
-	}
-	b = append(b, '"')
-	b = append(b, strings.ReplaceAll(s, `"`, `""`)...)
-	return append(b, '"')
-}
-
-// appendStat adds a number of a metric with two decimals, or nothing.
-func appendStat(b []byte, m *result.Metric, stat string) []byte {
+// statText is a number of a metric with two decimals; empty if it has none.
+func statText(m *result.Metric, stat string) string {
 	v := stat1(m, stat)
 	switch {
 	case math.IsNaN(v):
-		return b
+		return ""
 	case math.IsInf(v, 1): // a latency with failures in it
-		return append(b, "inf"...)
+		return "inf"
 	}
-	return strconv.AppendFloat(b, v, 'f', 2, 64)
+	return strconv.FormatFloat(v, 'f', 2, 64)
 }
 
 // stat1 is one number of a metric; NaN where it has none.

@@ -5,33 +5,28 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/redline-bench/redline/internal/llm/endpoint"
 	"github.com/redline-bench/redline/internal/tensor"
 )
 
 // kserve tells that answers are messages of KServe, not texts.
 func (c *Config) kserve() bool { return strings.HasPrefix(c.EndpointType, "kserve") }
 
-// Field numbers of KServe's ModelInferResponse.
-const (
-	fieldOutputs = 5 // of which 1 is the name
-	fieldRaw     = 6
-)
-
 // appendTensors adds the outputs of a KServe answer by name, their contents as text, as perf_analyzer exports
 // them. A response without outputs, as the last of a stream, has an empty text.
 func appendTensors(b, message []byte) []byte {
 	var names, contents [][]byte
-	fields(message, func(field protowire.Number, value []byte) {
+	endpoint.Fields(message, func(field protowire.Number, value []byte) {
 		switch field {
-		case fieldOutputs:
+		case endpoint.FieldOutputs:
 			name := []byte{}
-			fields(value, func(field protowire.Number, value []byte) {
+			endpoint.Fields(value, func(field protowire.Number, value []byte) {
 				if field == 1 {
 					name = value
 				}
 			})
 			names = append(names, name)
-		case fieldRaw:
+		case endpoint.FieldRaw:
 			contents = append(contents, value)
 		default:
 		}
@@ -50,24 +45,4 @@ func appendTensors(b, message []byte) []byte {
 		b = tensor.AppendQuoted(b, text)
 	}
 	return append(b, '}')
-}
-
-// fields calls fn with every field of a message that has bytes. It ends at the first thing that is not a message.
-func fields(b []byte, fn func(field protowire.Number, value []byte)) {
-	for len(b) > 0 {
-		field, kind, n := protowire.ConsumeTag(b)
-		if n < 0 {
-			return
-		}
-		b = b[n:]
-		size := protowire.ConsumeFieldValue(field, kind, b)
-		if size < 0 {
-			return
-		}
-		if kind == protowire.BytesType {
-			value, _ := protowire.ConsumeBytes(b)
-			fn(field, value)
-		}
-		b = b[size:]
-	}
 }

@@ -17,8 +17,8 @@ import (
 // vllmFile is a result as `vllm bench serve --save-result --save-detailed` writes it. Its lists have a value a
 // request, so they are collected in files of their own and put together at the end.
 type vllmFile struct {
+	*out
 	cfg   *Config
-	out   *out
 	lists []*vllmList
 	ok    int
 	bad   int
@@ -169,30 +169,23 @@ func (f *vllmFile) close(o *Outcome) error {
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", f.out.f.Path(), err)
 	}
-	if err := f.out.put(bytes.TrimSuffix(doc, []byte("}"))); err != nil {
-		return err
-	}
+	w := f.out.w // commit tells if it failed
+	w.Write(bytes.TrimSuffix(doc, []byte("}")))
 	for _, l := range f.lists {
 		if err := l.out.w.Flush(); err != nil {
 			return f.out.named(err)
-		}
-		if err := f.out.put(append(tensor.AppendQuoted([]byte(", "), l.key), ": ["...)); err != nil {
-			return err
 		}
 		list, err := l.out.f.Content()
 		if err != nil {
 			return f.out.named(err)
 		}
-		if _, err := io.Copy(f.out.w, list); err != nil {
+		fmt.Fprintf(w, ", %q: [", l.key)
+		if _, err := io.Copy(w, list); err != nil {
 			return f.out.named(err)
 		}
-		if err := f.out.put([]byte{']'}); err != nil {
-			return err
-		}
+		w.WriteByte(']')
 	}
-	if err := f.out.put([]byte("}\n")); err != nil {
-		return err
-	}
+	w.WriteString("}\n")
 	return f.out.commit()
 }
 

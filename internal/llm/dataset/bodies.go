@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -137,13 +138,7 @@ func tensors(t *llm.Turn, fields map[string]json.RawMessage) error {
 			break
 		}
 	}
-	for _, k := range slices.Sorted(func(yield func(string) bool) {
-		for k := range fields {
-			if !yield(k) {
-				return
-			}
-		}
-	}) {
+	for _, k := range slices.Sorted(maps.Keys(fields)) {
 		if t.Texts == nil && json.Unmarshal(fields[k], &text) == nil {
 			t.Texts = []string{text}
 			delete(fields, k)

@@ -79,12 +79,18 @@ func below(dir string) ([]string, error) {
 
 // numbered yields n conversations by their numbers.
 type numbered struct {
-	n, pos int
+	n, pos int // n is -1 if there is no end
 	pick   func(i int) (*llm.Conversation, error)
+	source string
+	format Format
 }
 
-func (s *numbered) size() int   { return s.n }
-func (s *numbered) timed() bool { return false }
+var _ origin = (*numbered)(nil)
+
+func (s *numbered) size() int                           { return s.n }
+func (s *numbered) timed() bool                         { return false }
+func (s *numbered) at(i int) (*llm.Conversation, error) { return s.pick(i) }
+func (s *numbered) Close() error                        { return nil }
 
 func (s *numbered) next() (*llm.Conversation, error) {
 	if err := s.skip(); err != nil {
@@ -94,10 +100,17 @@ func (s *numbered) next() (*llm.Conversation, error) {
 }
 
 func (s *numbered) skip() error {
-	if s.pos >= s.n {
+	if s.n >= 0 && s.pos >= s.n {
 		return io.EOF
 	}
 	s.pos++
+	return nil
+}
+
+func (s *numbered) describe(i *Info) { i.Source, i.Format = s.source, s.format }
+
+func (s *numbered) rewind() error {
+	s.pos = 0
 	return nil
 }
 
@@ -109,28 +122,13 @@ type pools struct {
 }
 
 func openPools(ctx context.Context, o *Options, m *maker, paths []string, sum hash.Hash) (origin, error) {
-	p := &pools{o: o}
-	p.pick = p.at
+	p := &pools{numbered: numbered{source: o.Path, format: Pool}, o: o}
+	p.pick = p.draw
 	for _, path := range paths {
-		l, err := sniff(path, Pool, "")
+		f, err := openPool(ctx, o, m, path, sum)
 		if err != nil {
 			return nil, errors.Join(err, p.Close())
 		}
-		f := newFile(o, m, path, l)
-		v := surveyor{seen: map[string]struct{}{}}
-		if err := f.each(ctx, sum, v.add); err != nil {
-			return nil, errors.Join(err, p.Close())
-		}
-		if f.ix, err = f.buildIndex(ctx); err != nil {
-			return nil, errors.Join(err, p.Close())
-		}
-		if f.n = f.ix.size(); f.n == 0 {
-			return nil, errors.Join(fmt.Errorf("the pool %s is empty", path), p.Close())
-		}
-		if err := f.rewind(); err != nil {
-			return nil, errors.Join(err, p.Close())
-		}
-		f.media = v.media
 		p.files = append(p.files, f)
 		p.n = max(p.n, f.n)
 	}
@@ -140,13 +138,28 @@ func openPools(ctx context.Context, o *Options, m *maker, paths []string, sum ha
 	return p, nil
 }
 
-func (p *pools) rewind() error {
-	p.pos = 0
-	return nil
+func openPool(ctx context.Context, o *Options, m *maker, path string, sum hash.Hash) (*fileSource, error) {
+	l, err := sniff(path, Pool, "")
+	if err != nil {
+		return nil, err
+	}
+	f := newFile(o, m, path, l)
+	v := surveyor{seen: map[string]struct{}{}}
+	if err := f.each(ctx, sum, v.add); err != nil {
+		return nil, err
+	}
+	if f.ix, err = f.buildIndex(ctx); err != nil {
+		return nil, err
+	}
+	if f.n = f.ix.size(); f.n == 0 {
+		return nil, fmt.Errorf("the pool %s is empty", path)
+	}
+	f.media = v.media
+	return f, f.rewind()
 }
 
-// at draws one record of each pool and joins them to conversation i. The name of a pool's file identifies queries and passages.
-func (p *pools) at(i int) (*llm.Conversation, error) {
+// draw draws one record of each pool and joins them to conversation i. The name of a pool's file identifies queries and passages.
+func (p *pools) draw(i int) (*llm.Conversation, error) {
 	r := seeded(p.o.Seed, "pool", uint64(i))
 	c := &llm.Conversation{ID: fmt.Sprintf("session_%06d", i), Turns: make([]llm.Turn, 1), Alone: true}
 	all := &c.Turns[0]
@@ -175,7 +188,7 @@ func (p *pools) at(i int) (*llm.Conversation, error) {
 }
 
 func (p *pools) describe(i *Info) {
-	i.Source, i.Format = p.o.Path, Pool
+	p.numbered.describe(i)
 	for _, f := range p.files {
 		i.Media = append(i.Media, f.media...)
 	}
@@ -192,8 +205,8 @@ type bodies struct {
 }
 
 func openBodies(ctx context.Context, o *Options, m *maker, files []string, sum hash.Hash) (origin, error) {
-	b := &bodies{o: o, m: m, files: files}
-	b.n, b.pick = len(files), b.at
+	b := &bodies{numbered: numbered{source: o.Path, format: RawBody}, o: o, m: m, files: files}
+	b.n, b.pick = len(files), b.read
 	for _, path := range files {
 		v := surveyor{}
 		if err := newFile(o, m, path, layout{format: RawBody}).each(ctx, sum, v.add); err != nil {
@@ -209,12 +222,8 @@ func openBodies(ctx context.Context, o *Options, m *maker, files []string, sum h
 	return b, nil
 }
 
-func (b *bodies) rewind() error {
-	b.pos = 0
-	return nil
-}
-
-func (b *bodies) at(i int) (*llm.Conversation, error) {
+// read reads the file of conversation i.
+func (b *bodies) read(i int) (*llm.Conversation, error) {
 	name := filepath.Base(b.files[i])
 	c := &llm.Conversation{ID: strings.TrimSuffix(name, filepath.Ext(name)), Alone: true}
 	err := newFile(b.o, b.m, b.files[i], layout{format: RawBody}).each(context.Background(), io.Discard, func(_ rec, it item) error {
@@ -229,9 +238,6 @@ func (b *bodies) at(i int) (*llm.Conversation, error) {
 	}
 	return c, err
 }
-
-func (b *bodies) describe(i *Info) { i.Source, i.Format = b.o.Path, RawBody }
-func (b *bodies) Close() error     { return nil }
 
 // captures are files of captured requests, taken together in the order of their times.
 type captures struct {

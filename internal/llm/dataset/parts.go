@@ -91,11 +91,7 @@ func (m *mediaMaker) make(r *rand.Rand, i int) ([]llm.Media, error) {
 		list = append(list, llm.Media{Kind: llm.Audio, URL: media.URL("audio/wav", data)})
 	}
 	for range m.m.Videos {
-		seconds := m.m.VideoSeconds
-		if seconds == 0 {
-			seconds = 1
-		}
-		data, err := media.Video(r, seconds, cmp.Or(m.m.FPS, 4), cmp.Or(m.m.VideoWidth, 640), cmp.Or(m.m.VideoHeight, 480))
+		data, err := media.Video(r, cmp.Or(m.m.VideoSeconds, 1), cmp.Or(m.m.FPS, 4), cmp.Or(m.m.VideoWidth, 640), cmp.Or(m.m.VideoHeight, 480))
 		if err != nil {
 			return list, err
 		}

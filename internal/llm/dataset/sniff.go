@@ -150,12 +150,7 @@ func firstOf(f io.Reader, c container) ([]byte, error) {
 // guess detects the format from the fields of the first record.
 func guess(f map[string]json.RawMessage, box container, key string) Format {
 	has := func(names ...string) bool {
-		for _, n := range names {
-			if _, ok := f[n]; ok {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(names, func(name string) bool { return f[name] != nil })
 	}
 	if has("chat_id") && has("parent_chat_id") && has("input_length") { // its type is the kind of the question
 		return Bailian

@@ -1,13 +1,13 @@
 package dataset
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -18,6 +18,7 @@ import (
 
 // maker generates conversations. Each depends only on the seed and its own number.
 type maker struct {
+	numbered
 	o       *Options
 	prose   *prose.Writer
 	pairs   []pair
@@ -26,11 +27,11 @@ type maker struct {
 	pool    []string
 	media   mediaMaker
 	inexact int
-	n       int // next
 }
 
 func newMaker(o *Options, tok Tokenizer) (*maker, error) {
-	m := &maker{o: o}
+	m := &maker{numbered: numbered{n: cmp.Or(o.Entries, -1), source: "made"}, o: o}
+	m.pick = m.conversation
 	if tok != nil {
 		m.prose = prose.New(tok)
 	} else {
@@ -82,38 +83,8 @@ func (m *maker) text(r *rand.Rand, n int, lead string) string {
 	return text
 }
 
-func (m *maker) size() int {
-	if m.o.Entries > 0 {
-		return m.o.Entries
-	}
-	return -1
-}
-
-func (m *maker) next() (*llm.Conversation, error) {
-	if err := m.skip(); err != nil {
-		return nil, err
-	}
-	return m.at(m.n - 1)
-}
-
-func (m *maker) skip() error {
-	if n := m.size(); n >= 0 && m.n >= n {
-		return io.EOF
-	}
-	m.n++
-	return nil
-}
-
-func (m *maker) rewind() error {
-	m.n = 0
-	return nil
-}
-
-func (m *maker) timed() bool  { return false }
-func (m *maker) Close() error { return nil }
-
-// at makes conversation i.
-func (m *maker) at(i int) (*llm.Conversation, error) {
+// conversation makes conversation i.
+func (m *maker) conversation(i int) (*llm.Conversation, error) {
 	r := m.rand("conversation", uint64(i))
 	c := &llm.Conversation{ID: fmt.Sprintf("session_%06d", i)}
 	turns := 1
@@ -199,7 +170,7 @@ func (m *maker) ranking(t *llm.Turn, r *rand.Rand) {
 }
 
 func (m *maker) describe(i *Info) {
-	i.Source = "made"
+	m.numbered.describe(i)
 	i.Talks = !m.o.FirstTurn && (m.o.Turns.Mean > 1 || m.o.Turns.Max > 1 || m.o.Turns.Std > 0)
 	i.Media = m.o.Media.kinds()
 }

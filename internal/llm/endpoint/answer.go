@@ -137,24 +137,18 @@ func excerpt(b []byte) string {
 	return s
 }
 
-// whole checks the rules for a complete response that all APIs share.
-func whole(a *Answer, api string) error {
+// whole checks that a response is complete: it has the content that its API sends, and a stream has signaled its end. missing is what a
+// stream lacks that broke off; empty: the API does not signal the end.
+func whole(a *Answer, api, missing string) error {
 	switch {
 	case len(a.Chunks) == 0 && a.Streamed:
 		return formatf("the stream ended without any content")
 	case len(a.Chunks) == 0:
 		return formatf("the response has no content; expected that of %s", api)
+	case a.Streamed && !a.Ended && missing != "":
+		return formatf("the stream broke off: %s", missing)
 	}
 	return nil
-}
-
-// ended is whole for APIs whose streams signal their end. missing says what a stream that broke off lacks.
-func ended(a *Answer, api, missing string) error {
-	err := whole(a, api)
-	if err == nil && a.Streamed && !a.Ended {
-		err = formatf("the stream broke off: %s", missing)
-	}
-	return err
 }
 
 // doneMark ends streams of OpenAI's kind.

@@ -14,8 +14,6 @@ type messages struct{ common }
 // anthropicTokens is the default limit of a response: the API requires one.
 const anthropicTokens = 1024
 
-func (c *messages) Path() string { return "v1/messages" }
-
 func (c *messages) Compose(r *Request) ([]byte, error) {
 	w := c.body(r)
 	w.text("model", c.model(r))
@@ -131,5 +129,3 @@ func (a *Answer) anthropicUsage(s *scan) {
 	}
 	a.usage(&a.Usage.Completion, output, output >= 0)
 }
-
-func (c *messages) End(a *Answer) error { return ended(a, "a message", "no message_stop came") }

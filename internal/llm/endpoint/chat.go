@@ -10,8 +10,6 @@ import (
 // chat is OpenAI's /v1/chat/completions.
 type chat struct{ common }
 
-func (c *chat) Path() string { return "v1/chat/completions" }
-
 func (c *chat) Compose(r *Request) ([]byte, error) {
 	w := c.body(r)
 	if w.name("messages") {
@@ -92,12 +90,8 @@ func audio(url string) (format, data string) {
 
 func (c *chat) Event(a *Answer, payload []byte, at int64) { c.openAI(a, payload, at) }
 
-func (c *chat) End(a *Answer) error { return endOpenAI(a) }
-
 // completions is OpenAI's /v1/completions.
 type completions struct{ common }
-
-func (c *completions) Path() string { return "v1/completions" }
 
 func (c *completions) Compose(r *Request) ([]byte, error) {
 	texts, err := c.prompts(r)
@@ -115,5 +109,3 @@ func (c *completions) Compose(r *Request) ([]byte, error) {
 }
 
 func (c *completions) Event(a *Answer, payload []byte, at int64) { c.openAI(a, payload, at) }
-
-func (c *completions) End(a *Answer) error { return endOpenAI(a) }

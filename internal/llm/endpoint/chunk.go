@@ -152,8 +152,3 @@ func (a *Answer) detail(s *scan, count string, to *int) {
 		}
 	}
 }
-
-// endOpenAI checks a response: a stream must have signaled its end.
-func endOpenAI(a *Answer) error {
-	return ended(a, "a completion", "neither [DONE] nor a finish_reason came")
-}

@@ -15,6 +15,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -79,30 +80,69 @@ type row struct {
 	onlyText bool                        // requests carry one text, without messages
 	streams  bool                        // there are streamed responses
 	carries  []llm.MediaKind             // what requests can carry besides text
+	path     string                      // HTTP path; {model} stands for the model, {stream} for _stream if responses are streamed
+	content  string                      // what a response must have
+	end      string                      // what a stream lacks that broke off; empty: the API does not signal the end of a stream
 }
 
 var anyMedia = []llm.MediaKind{llm.Image, llm.Audio, llm.Video}
 
+// noDone is what an OpenAI stream lacks that broke off.
+const noDone = "neither [DONE] nor a finish_reason came"
+
 // rows has all kinds.
 var rows = []row{
-	{kind: Chat, new: func(c common) (api, error) { return &chat{c}, nil }, talks: true, streams: true, carries: anyMedia},
-	{kind: Completions, new: func(c common) (api, error) { return &completions{c}, nil }, onlyText: true, streams: true},
-	{kind: Responses, new: func(c common) (api, error) { return &responses{c}, nil }, talks: true, streams: true, carries: anyMedia},
-	{kind: Embeddings, new: func(c common) (api, error) { return &embeddings{c}, nil }},
-	{kind: ChatVectors, new: func(c common) (api, error) { return &chatVectors{embeddings{c}}, nil }, talks: true, carries: anyMedia},
-	{kind: Images, new: func(c common) (api, error) { return &images{c}, nil }, streams: true},
-	{kind: ImageEdit, new: func(c common) (api, error) { return &imageEdit{images{c}}, nil }, streams: true, carries: []llm.MediaKind{llm.Image}},
-	{kind: Transcription, new: func(c common) (api, error) { return &transcription{c}, nil }, streams: true, carries: []llm.MediaKind{llm.Audio}},
-	{kind: Messages, new: func(c common) (api, error) { return &messages{c}, nil }, talks: true, streams: true, carries: []llm.MediaKind{llm.Image}},
-	{kind: CohereRank, new: newRanking},
-	{kind: TEIRank, new: newRanking},
-	{kind: NIMRank, new: newRanking},
-	{kind: TGI, new: func(c common) (api, error) { return &tgi{c}, nil }, onlyText: true, streams: true, carries: []llm.MediaKind{llm.Image}},
-	{kind: Generate, new: func(c common) (api, error) { return &generate{c}, nil }, onlyText: true, streams: true},
+	{
+		kind: Chat, new: func(c common) (api, error) { return &chat{c}, nil }, talks: true, streams: true, carries: anyMedia,
+		path: "v1/chat/completions", content: "a completion", end: noDone,
+	},
+	{
+		kind: Completions, new: func(c common) (api, error) { return &completions{c}, nil }, onlyText: true, streams: true,
+		path: "v1/completions", content: "a completion", end: noDone,
+	},
+	{
+		kind: Responses, new: func(c common) (api, error) { return &responses{c}, nil }, talks: true, streams: true, carries: anyMedia,
+		path: "v1/responses", content: "a response", end: "no response.completed came",
+	},
+	{kind: Embeddings, new: func(c common) (api, error) { return &embeddings{c}, nil }, path: "v1/embeddings", content: "an embedding"},
+	{
+		kind: ChatVectors, new: func(c common) (api, error) { return &chatVectors{embeddings{c}}, nil }, talks: true, carries: anyMedia,
+		path: "v1/embeddings", content: "an embedding",
+	},
+	{
+		kind: Images, new: func(c common) (api, error) { return &images{c}, nil }, streams: true,
+		path: "v1/images/generations", content: "an image", end: "its last image is a partial one",
+	},
+	{
+		kind: ImageEdit, new: func(c common) (api, error) { return &imageEdit{images{c}}, nil }, streams: true, carries: []llm.MediaKind{llm.Image},
+		path: "v1/images/edits", content: "an image", end: "its last image is a partial one",
+	},
+	{
+		kind: Transcription, new: func(c common) (api, error) { return &transcription{c}, nil }, streams: true, carries: []llm.MediaKind{llm.Audio},
+		path: "v1/audio/transcriptions", content: "a transcription", end: "its last event is missing",
+	},
+	{
+		kind: Messages, new: func(c common) (api, error) { return &messages{c}, nil }, talks: true, streams: true, carries: []llm.MediaKind{llm.Image},
+		path: "v1/messages", content: "a message", end: "no message_stop came",
+	},
+	{kind: CohereRank, new: newRanking, path: "v2/rerank", content: "a ranking"},
+	{kind: TEIRank, new: newRanking, path: "rerank", content: "a ranking"},
+	{kind: NIMRank, new: newRanking, path: "v1/ranking", content: "a ranking"},
+	{
+		kind: TGI, new: func(c common) (api, error) { return &tgi{c}, nil }, onlyText: true, streams: true, carries: []llm.MediaKind{llm.Image},
+		path: "generate{stream}", content: "a generate endpoint", end: "no generated_text came",
+	},
+	{
+		kind: Generate, new: func(c common) (api, error) { return &generate{c}, nil }, onlyText: true, streams: true,
+		path: "v2/models/{model}/generate{stream}", content: "a text model",
+	},
 	{kind: KServeText, onlyText: true, streams: true},
 	{kind: KServeTokens, onlyText: true, streams: true},
-	{kind: Raw, new: func(c common) (api, error) { return &raw{c}, nil }, talks: true, streams: true, carries: anyMedia},
-	{kind: Template, new: newTemplate, talks: true, streams: true, carries: anyMedia},
+	{
+		kind: Raw, new: func(c common) (api, error) { return &raw{c}, nil }, talks: true, streams: true, carries: anyMedia,
+		path: "v1/chat/completions", content: "a completion",
+	},
+	{kind: Template, new: newTemplate, talks: true, streams: true, carries: anyMedia, content: "the template"},
 }
 
 // row returns what is known of a kind; nothing of an unknown one.
@@ -229,29 +269,41 @@ func New(o Options) (Endpoint, error) {
 	if err != nil {
 		return nil, err
 	}
-	return overHTTP{a, o.Kind}, nil
+	return &overHTTP{api: a, row: o.Kind.row(), model: o.Model, stream: o.Stream}, nil
 }
 
-// api is an Endpoint over HTTP, whose requests are JSON documents, or forms (Kind.Form).
+// api is an Endpoint over HTTP, whose requests are JSON documents, or forms (Kind.Form). Its row says the rest.
 type api interface {
-	Path() string
 	// Compose makes the body of a request.
 	Compose(r *Request) ([]byte, error)
 	Event(a *Answer, payload []byte, at int64)
-	End(a *Answer) error
 }
 
 // overHTTP makes an Endpoint of an API.
 type overHTTP struct {
 	api
-	kind Kind
+	row    row
+	model  string
+	stream bool
 }
 
+// Path implements Endpoint.
+func (e *overHTTP) Path() string {
+	suffix := ""
+	if e.stream {
+		suffix = "_stream"
+	}
+	return strings.NewReplacer("{model}", url.PathEscape(e.model), "{stream}", suffix).Replace(e.row.path)
+}
+
+// End implements Endpoint.
+func (e *overHTTP) End(a *Answer) error { return whole(a, e.row.content, e.row.end) }
+
 // Inputs wraps the body as the one input that HTTP services take. A turn's own body is sent unchanged.
-func (e overHTTP) Inputs(r *Request) (service.Inputs, error) {
+func (e *overHTTP) Inputs(r *Request) (service.Inputs, error) {
 	body := r.turn().Raw
 	if body == nil {
-		if err := carried(e.kind, r.turn()); err != nil {
+		if err := carried(e.row.kind, r.turn()); err != nil {
 			return service.Inputs{}, err
 		}
 		var err error

@@ -2,7 +2,6 @@ package endpoint
 
 import (
 	"cmp"
-	"net/url"
 	"strings"
 
 	"github.com/redline-bench/redline/internal/llm"
@@ -11,13 +10,6 @@ import (
 
 // tgi is Hugging Face's text-generation-inference: /generate and /generate_stream.
 type tgi struct{ common }
-
-func (c *tgi) Path() string {
-	if c.Stream {
-		return "generate_stream"
-	}
-	return "generate"
-}
 
 func (c *tgi) Compose(r *Request) ([]byte, error) {
 	texts, err := c.prompts(r)
@@ -108,18 +100,8 @@ func (a *Answer) details(s *scan) {
 	}
 }
 
-func (c *tgi) End(a *Answer) error { return ended(a, "a generate endpoint", "no generated_text came") }
-
 // generate is Triton's generate extension: a text model over HTTP.
 type generate struct{ common }
-
-func (c *generate) Path() string {
-	path := "v2/models/" + url.PathEscape(c.Model) + "/generate"
-	if c.Stream {
-		path += "_stream"
-	}
-	return path
-}
 
 func (c *generate) Compose(r *Request) ([]byte, error) {
 	texts, err := c.prompts(r)
@@ -164,6 +146,3 @@ func (c *generate) Event(a *Answer, payload []byte, at int64) {
 	}
 	a.chunk(at)
 }
-
-// End only requires content: the API marks the end of a stream only by the end of the HTTP body, which the transport checks.
-func (c *generate) End(a *Answer) error { return whole(a, "a text model") }

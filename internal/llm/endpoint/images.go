@@ -10,8 +10,6 @@ import (
 // images is OpenAI's /v1/images/generations. A stream sends images before the last one, each in an event of its own.
 type images struct{ common }
 
-func (c *images) Path() string { return "v1/images/generations" }
-
 func (c *images) Compose(r *Request) ([]byte, error) {
 	w := c.body(r)
 	w.text("model", c.model(r))
@@ -73,12 +71,8 @@ func (a *Answer) markImage(v []byte) {
 	}
 }
 
-func (c *images) End(a *Answer) error { return ended(a, "an image", "its last image is a partial one") }
-
 // imageEdit is OpenAI's /v1/images/edits: a form with the images to change and the prompt. Responses are those of images.
 type imageEdit struct{ images }
-
-func (c *imageEdit) Path() string { return "v1/images/edits" }
 
 func (c *imageEdit) Compose(r *Request) ([]byte, error) {
 	t := r.turn()

@@ -1,6 +1,7 @@
 package endpoint
 
 import (
+	"cmp"
 	"encoding/binary"
 	"encoding/json"
 	"slices"
@@ -147,10 +148,7 @@ func (c *kserve) input(spec *service.TensorSpec, r *Request, extra map[string]js
 		if limit == 0 && spec.Optional {
 			return nil, 0, nil
 		}
-		if limit == 0 {
-			limit = defaultTokens
-		}
-		return whole32(spec.Type, int32(limit)), 1, nil
+		return whole32(spec.Type, int32(cmp.Or(limit, defaultTokens))), 1, nil
 	case "stream", "streaming":
 		return truth(c.Stream), 1, nil
 	case "exclude_input_in_output", "exclude_input_from_output":
@@ -203,10 +201,10 @@ func zero(t tensor.Datatype) []byte {
 	return make([]byte, t.Size())
 }
 
-// The field numbers of ModelInferResponse.
+// The field numbers of KServe's ModelInferResponse, and those of its outputs.
 const (
-	replyOutputs = 5
-	replyRaw     = 6
+	FieldOutputs = 5
+	FieldRaw     = 6
 	outputName   = 1
 	outputType   = 2
 )
@@ -217,70 +215,62 @@ func (c *kserve) Event(a *Answer, payload []byte, at int64) {
 	a.Streamed = c.Stream
 	var types [8]string // types of the outputs, by position; empty for outputs that are not needed
 	outputs, raws := 0, 0
-	for b := payload; len(b) > 0; {
-		num, typ, n := protowire.ConsumeTag(b)
-		if n < 0 {
-			a.fault("this is not a response of a model: not a protobuf message")
-			return
-		}
-		b = b[n:]
-		if typ != protowire.BytesType || num != replyOutputs && num != replyRaw {
-			if n = protowire.ConsumeFieldValue(num, typ, b); n < 0 {
-				a.fault("this is not a response of a model: not a protobuf message")
-				return
-			}
-			b = b[n:]
-			continue
-		}
-		v, n := protowire.ConsumeBytes(b)
-		if n < 0 {
-			a.fault("this is not a response of a model: not a protobuf message")
-			return
-		}
-		b = b[n:]
-		if num == replyOutputs {
+	whole := Fields(payload, func(field protowire.Number, v []byte) {
+		switch field {
+		case FieldOutputs:
 			if outputs < len(types) {
 				types[outputs] = c.wanted(v)
 			}
 			outputs++
-			continue
+		case FieldRaw:
+			if raws < len(types) && types[raws] != "" {
+				c.output(a, types[raws], v)
+			}
+			raws++
+		default:
 		}
-		if raws < len(types) && types[raws] != "" {
-			c.output(a, types[raws], v)
-		}
-		raws++
+	})
+	if !whole {
+		a.fault("this is not a response of a model: not a protobuf message")
+		return
 	}
 	a.chunk(at)
+}
+
+// Fields calls fn with every field of a protobuf message that has bytes. It ends with false at the first thing that is not a message.
+func Fields(b []byte, fn func(field protowire.Number, value []byte)) bool {
+	for len(b) > 0 {
+		field, kind, n := protowire.ConsumeTag(b)
+		if n < 0 {
+			return false
+		}
+		b = b[n:]
+		size := protowire.ConsumeFieldValue(field, kind, b)
+		if size < 0 {
+			return false
+		}
+		if kind == protowire.BytesType {
+			value, _ := protowire.ConsumeBytes(b)
+			fn(field, value)
+		}
+		b = b[size:]
+	}
+	return true
 }
 
 // wanted returns the type of an output with the response's content; empty for other outputs.
 func (c *kserve) wanted(b []byte) string {
 	name, kind := "", ""
-	for len(b) > 0 {
-		num, typ, n := protowire.ConsumeTag(b)
-		if n < 0 {
-			return ""
+	whole := Fields(b, func(field protowire.Number, v []byte) {
+		switch field {
+		case outputName:
+			name = string(v)
+		case outputType:
+			kind = string(v)
+		default:
 		}
-		b = b[n:]
-		if typ == protowire.BytesType && (num == outputName || num == outputType) {
-			v, n := protowire.ConsumeBytes(b)
-			if n < 0 {
-				return ""
-			}
-			if num == outputName {
-				name = string(v)
-			} else {
-				kind = string(v)
-			}
-			b = b[n:]
-			continue
-		}
-		if n = protowire.ConsumeFieldValue(num, typ, b); n < 0 {
-			return ""
-		}
-		b = b[n:]
-	}
-	if c.text && name == "text_output" || !c.text && name == "output_ids" {
+	})
+	if whole && (c.text && name == "text_output" || !c.text && name == "output_ids") {
 		return kind
 	}
 	return ""
@@ -314,4 +304,4 @@ func (c *kserve) output(a *Answer, kind string, data []byte) {
 	}
 }
 
-func (c *kserve) End(a *Answer) error { return whole(a, "a text model") }
+func (c *kserve) End(a *Answer) error { return whole(a, "a text model", "") }

@@ -8,8 +8,6 @@ import (
 // responses is OpenAI's /v1/responses.
 type responses struct{ common }
 
-func (c *responses) Path() string { return "v1/responses" }
-
 func (c *responses) Compose(r *Request) ([]byte, error) {
 	w := c.body(r)
 	w.text("model", c.model(r))
@@ -156,5 +154,3 @@ func (a *Answer) part(s *scan, kind llm.ChunkKind) {
 		}
 	}
 }
-
-func (c *responses) End(a *Answer) error { return ended(a, "a response", "no response.completed came") }

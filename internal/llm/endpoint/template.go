@@ -56,8 +56,6 @@ func path(text string) ([]string, error) {
 	return steps, nil
 }
 
-func (c *custom) Path() string { return "" }
-
 func (c *custom) Compose(r *Request) ([]byte, error) {
 	b, err := c.render(c.templateData(r))
 	if err != nil {
@@ -165,12 +163,8 @@ func find(data []byte, path []string) []byte {
 	return data
 }
 
-func (c *custom) End(a *Answer) error { return whole(a, "the template") }
-
 // raw sends bodies unchanged and detects the API of the responses.
 type raw struct{ common }
-
-func (c *raw) Path() string { return "v1/chat/completions" }
 
 func (c *raw) Compose(r *Request) ([]byte, error) {
 	return nil, formatf("conversation %s has no payload: --endpoint-type raw sends those of the input file", r.Conversation.ID)
@@ -201,5 +195,3 @@ func (c *raw) guess(payload []byte) api {
 	}
 	return &chat{as}
 }
-
-func (c *raw) End(a *Answer) error { return whole(a, "a completion") }

@@ -80,10 +80,7 @@ func toJSON(v any) (string, error) {
 
 // jinja returns the variables of a Jinja template, with AIPerf's names. A value that the turn does not have is none.
 func (d *TemplateData) jinja() map[string]any {
-	vars := map[string]any{"model": d.Model, "stream": d.Stream, "role": d.role, "system": orNone(d.System), "max_tokens": nil}
-	if d.MaxTokens > 0 {
-		vars["max_tokens"] = d.MaxTokens
-	}
+	vars := map[string]any{"model": d.Model, "stream": d.Stream, "role": d.role, "system": orNone(d.System), "max_tokens": orNone(d.MaxTokens)}
 	var queries []string
 	if d.Query != "" {
 		queries = []string{d.Query}
@@ -114,9 +111,10 @@ func (d *TemplateData) jinja() map[string]any {
 	return vars
 }
 
-func orNone(s string) any {
-	if s == "" {
+// orNone is a value; nil if it is zero.
+func orNone[T comparable](v T) any {
+	if v == *new(T) {
 		return nil
 	}
-	return s
+	return v
 }

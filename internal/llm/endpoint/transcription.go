@@ -11,8 +11,6 @@ import (
 // alone (--extra-inputs response_format:text); a stream has OpenAI's events, or chunks in the form of a chat, as vLLM sends them.
 type transcription struct{ common }
 
-func (c *transcription) Path() string { return "v1/audio/transcriptions" }
-
 func (c *transcription) Compose(r *Request) ([]byte, error) {
 	t := r.turn()
 	if len(t.Media) != 1 {
@@ -80,8 +78,4 @@ func (c *transcription) member(a *Answer, s *scan, key string) {
 			a.fault("the server reports an error: %s", excerpt(v))
 		}
 	}
-}
-
-func (c *transcription) End(a *Answer) error {
-	return ended(a, "a transcription", "its last event is missing")
 }

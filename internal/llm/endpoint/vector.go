@@ -10,8 +10,6 @@ import (
 // embeddings is OpenAI's /v1/embeddings.
 type embeddings struct{ common }
 
-func (c *embeddings) Path() string { return "v1/embeddings" }
-
 func (c *embeddings) Compose(r *Request) ([]byte, error) {
 	w := c.body(r)
 	w.text("model", c.model(r))
@@ -61,8 +59,6 @@ func (a *Answer) single(s *scan, payload []byte, at int64, what string) {
 	a.chunk(at)
 }
 
-func (c *embeddings) End(a *Answer) error { return whole(a, "an embedding") }
-
 // chatVectors is the embedding of a chat: vLLM's form of /v1/embeddings for models that take images.
 type chatVectors struct{ embeddings }
 
@@ -79,16 +75,6 @@ func (c *chatVectors) Compose(r *Request) ([]byte, error) {
 type ranking struct{ common }
 
 func newRanking(c common) (api, error) { return &ranking{c}, nil }
-
-func (c *ranking) Path() string {
-	if c.Kind == CohereRank {
-		return "v2/rerank"
-	}
-	if c.Kind == NIMRank {
-		return "v1/ranking"
-	}
-	return "rerank"
-}
 
 func (c *ranking) Compose(r *Request) ([]byte, error) {
 	t := r.turn()
@@ -160,5 +146,3 @@ func (a *Answer) places(s *scan) {
 		}
 	}
 }
-
-func (c *ranking) End(a *Answer) error { return whole(a, "a ranking") }

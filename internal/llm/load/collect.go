@@ -3,6 +3,7 @@ package load
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/redline-bench/redline/internal/clock"
@@ -59,11 +60,15 @@ func (r *run) begin(p *phase, from int64) {
 	o := &r.cfg.Options
 	open := p.lv.Open()
 	setup := measure.Setup{Batch: 1, Open: open, Streaming: true}
-	r.measured = metric.New(metric.Options{Open: open, Goodput: o.Goodput, Level: o.Confidence, From: r.measuredFrom(from, p)})
+	counting := metric.Options{Open: open, Goodput: o.Goodput, Level: o.Confidence}
+	if from > p.start { // requests were in flight before the measured time began
+		counting.From = from
+	}
+	r.measured = metric.New(counting)
 	r.win = measure.NewWindow(setup)
 	r.win.Begin(from)
 	r.timeline = measure.NewTimeline(setup, from)
-	r.failures = failures{}
+	r.failures = failures{index: map[string]int{}}
 	if r.until = nil; o.Until != nil {
 		r.until = &metric.Watch{Target: *o.Until}
 	}
@@ -308,9 +313,6 @@ func (r *run) tokenTimes(s *llm.Sample) {
 // minErrorShare is how many requests a share of failures needs to mean anything.
 const minErrorShare = 20
 
-// reached tells whether the width that the user asked for is reached.
-func (r *run) reached() bool { return r.until != nil && r.until.Done(r.measured) }
-
 func (r *run) interrupt() {
 	r.stop.interrupted = true
 	if r.stop.text == "" {
@@ -431,7 +433,7 @@ func (r *run) outcome() *Outcome {
 	bound(lv.Metrics, &lv.Client)
 	lv.Histogram, lv.Timeline = r.win.Histogram(), r.timeline.Result(p.ended)
 	lv.Batches = r.timeline.Batches(from, to)
-	lv.Failures = r.failures.list()
+	lv.Failures = slices.Clone(r.failures.groups)
 	lv.Windows = []result.Window{{StartUnixNs: clock.Wall(p.measured), EndUnixNs: clock.Wall(p.ended), Client: lv.Client}}
 	if r.stop.text != "" {
 		lv.Unfinished, lv.Stable, lv.Reason = true, false, r.stop.text

@@ -16,39 +16,27 @@ import (
 
 // failures groups failed requests by class and text, numbers in the text aside.
 type failures struct {
-	groups []*result.Failure
-	index  map[string]*result.Failure
+	groups []result.Failure
+	index  map[string]int
 }
 
 // maxGroups bounds how many texts are kept; the rest are counted under their class alone.
 const maxGroups = 64
 
 func (f *failures) add(s *llm.Sample) {
-	class := Class(s)
+	class, text := Class(s), result.FailureText(s.Err)
 	key := class + "\x00" + engine.Mask(s.Err)
-	g := f.index[key]
-	text := result.FailureText(s.Err)
-	if g == nil && len(f.groups) >= maxGroups {
+	i, known := f.index[key]
+	if !known && len(f.groups) >= maxGroups {
 		key, text = class, "other failures of this class"
-		g = f.index[key]
+		i, known = f.index[key]
 	}
-	if g == nil {
-		g = &result.Failure{Class: class, Text: text, Slot: int(s.Slot)}
-		if f.index == nil {
-			f.index = map[string]*result.Failure{}
-		}
-		f.index[key] = g
-		f.groups = append(f.groups, g)
+	if !known {
+		i = len(f.groups)
+		f.index[key] = i
+		f.groups = append(f.groups, result.Failure{Class: class, Text: text, Slot: int(s.Slot)})
 	}
-	g.Count++
-}
-
-func (f *failures) list() []result.Failure {
-	var out []result.Failure
-	for _, g := range f.groups {
-		out = append(out, *g)
-	}
-	return out
+	f.groups[i].Count++
 }
 
 // Class names how a request failed. A server's refusal is named with its status.

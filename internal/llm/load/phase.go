@@ -306,7 +306,8 @@ func (r *run) bounded(p *phase, now int64) bool {
 	if r.cfg.Watch != nil && !p.warm { // it is told of failures and ends the measurement
 		return false
 	}
-	return !p.warm && r.stop.text != "" || !p.warm && r.reached()
+	reached := func() bool { return r.until != nil && r.until.Done(r.measured) }
+	return !p.warm && (r.stop.text != "" || reached())
 }
 
 // release starts nothing more and gives back the jobs that wait.

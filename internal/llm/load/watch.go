@@ -83,11 +83,3 @@ func (r *run) measureFrom(p *phase, now int64) {
 		r.begin(p, now)
 	})
 }
-
-// measuredFrom is when the measured time began, where requests were in flight before; else 0.
-func (r *run) measuredFrom(from int64, p *phase) int64 {
-	if from > p.start {
-		return from
-	}
-	return 0
-}

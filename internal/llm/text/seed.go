@@ -9,6 +9,7 @@ import (
 	"github.com/redline-bench/redline/internal/llm"
 	"github.com/redline-bench/redline/internal/llm/load"
 	"github.com/redline-bench/redline/internal/llm/metric"
+	"github.com/redline-bench/redline/internal/unit"
 )
 
 // Seed is a level as the Python perf tool for TensorRT-LLM prints it (--console blocks).
@@ -17,9 +18,9 @@ func Seed(out *load.Outcome, lv load.Level) string {
 	latencies := c.Sum(metric.Latency) / 1000
 	rate := func(id metric.ID, origin metric.Origins) string {
 		if latencies == 0 || origin[llm.Unknown] == c.Requests() {
-			return pyFloat(math.NaN())
+			return unit.Python(math.NaN())
 		}
-		return pyFloat(c.Sum(id) / latencies)
+		return unit.Python(c.Sum(id) / latencies)
 	}
 	ttft := metric.TTFT
 	if _, ok := metric.Find(out.Level.Metrics, "time_to_first_token"); !ok {
@@ -37,33 +38,15 @@ func Seed(out *load.Outcome, lv load.Level) string {
 	fmt.Fprintln(&b, level)
 	fmt.Fprintf(&b, "average_input_token_per_sec: %s\n", rate(metric.InputLength, c.Origins(metric.Inputs)))
 	fmt.Fprintf(&b, "average_output_token_per_sec: %s\n", rate(metric.OutputLength, c.Origins(metric.Outputs)))
-	fmt.Fprintf(&b, "average_ttft: %s\n", pyFloat(c.Mean(ttft)/1000))
-	fmt.Fprintf(&b, "average_latency: %s\n", pyFloat(c.Mean(metric.Latency)/1000))
-	fmt.Fprintf(&b, "p99_ttft: %s\n", pyFloat(c.Quantile(ttft, 99)/1000))
-	fmt.Fprintf(&b, "p99_latency: %s\n", pyFloat(c.Quantile(metric.Latency, 99)/1000))
+	fmt.Fprintf(&b, "average_ttft: %s\n", unit.Python(c.Mean(ttft)/1000))
+	fmt.Fprintf(&b, "average_latency: %s\n", unit.Python(c.Mean(metric.Latency)/1000))
+	fmt.Fprintf(&b, "p99_ttft: %s\n", unit.Python(c.Quantile(ttft, 99)/1000))
+	fmt.Fprintf(&b, "p99_latency: %s\n", unit.Python(c.Quantile(metric.Latency, 99)/1000))
 	fmt.Fprintf(&b, "payload and results: %d %d\n", c.Requests()+c.Failed()+c.Cut(), c.Requests())
 	through := 0.0
 	if d := c.Duration(); d > 0 {
 		through = float64(c.Requests()) / d
 	}
-	fmt.Fprintf(&b, "throughput: %s infer/sec.\n", pyFloat(through))
+	fmt.Fprintf(&b, "throughput: %s infer/sec.\n", unit.Python(through))
 	return b.String()
-}
-
-// pyFloat writes a float as Python does.
-func pyFloat(v float64) string {
-	switch {
-	case math.IsNaN(v):
-		return "nan"
-	case math.IsInf(v, 0):
-		return strings.ToLower(strconv.FormatFloat(v, 'g', -1, 64))
-	}
-	if a := math.Abs(v); a != 0 && (a < 1e-4 || a >= 1e16) {
-		return strconv.FormatFloat(v, 'e', -1, 64)
-	}
-	s := strconv.FormatFloat(v, 'f', -1, 64)
-	if !strings.Contains(s, ".") {
-		s += ".0"
-	}
-	return s
 }

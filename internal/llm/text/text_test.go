@@ -1,24 +1,12 @@
 package text
 
 import (
-	"math"
 	"strings"
 	"testing"
 
 	"github.com/redline-bench/redline/internal/report/columns"
 	"github.com/redline-bench/redline/internal/result"
 )
-
-func TestPythonFloats(t *testing.T) {
-	for v, want := range map[float64]string{7830.079494413578: "7830.079494413578", 3: "3.0", 0.03435562758944755: "0.03435562758944755", 0.00001: "1e-05", 0: "0.0"} {
-		if got := pyFloat(v); got != want {
-			t.Errorf("%v is %s, want %s", v, got, want)
-		}
-	}
-	if pyFloat(math.NaN()) != "nan" {
-		t.Error(pyFloat(math.NaN()))
-	}
-}
 
 // An interval without an upper end says so.
 func TestIntervalsInTheTable(t *testing.T) {

@@ -188,50 +188,42 @@ func (e *testExpr) eval(c *context) any {
 	return applyTest(e.name, e.call.fn.eval(c), e.call.arguments(c)) != e.neg
 }
 
+// is reports whether a value is of a type.
+func is[T any](v any) bool {
+	_, ok := v.(T)
+	return ok
+}
+
 // applyTest is a test by its name.
 func applyTest(name string, v any, a *arguments) bool {
 	switch name {
 	case "defined":
-		_, un := v.(undefined)
-		return !un
+		return !is[undefined](v)
 	case "undefined":
-		_, un := v.(undefined)
-		return un
+		return is[undefined](v)
 	case "none":
 		return v == nil
 	case "string":
-		_, ok := v.(string)
-		return ok
+		return is[string](v)
 	case "mapping":
-		_, ok := v.(*Dict)
-		return ok
+		return is[*Dict](v)
 	case "boolean":
-		_, ok := v.(bool)
-		return ok
+		return is[bool](v)
 	case "true":
 		return v == true
 	case "false":
 		return v == false
 	case "integer":
-		_, ok := v.(int)
-		return ok
+		return is[int](v)
 	case "float":
-		_, ok := v.(float64)
-		return ok
+		return is[float64](v)
 	case "number":
 		_, ok := number(v)
 		return ok
 	case "sequence", "iterable":
-		switch v.(type) {
-		case string, *List, *Dict:
-			return true
-		case undefined:
-			return name == "iterable"
-		}
-		return false
+		return is[string](v) || is[*List](v) || is[*Dict](v) || is[undefined](v) && name == "iterable"
 	case "callable":
-		_, ok := v.(function)
-		return ok
+		return is[function](v)
 	case "even", "odd", "divisibleby":
 		n, _ := v.(int)
 		by := 2

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,16 +44,9 @@ func rangeOf(a *arguments) any {
 func dictOf(a *arguments) any {
 	d := NewDict()
 	if o, ok := a.get(0, "", nil).(*Dict); ok {
-		for _, k := range o.keys {
-			d.Set(k, o.values[k])
-		}
+		d = o.copy()
 	}
-	names := make([]string, 0, len(a.named))
-	for k := range a.named {
-		names = append(names, k)
-	}
-	slices.Sort(names)
-	for _, k := range names {
+	for _, k := range slices.Sorted(maps.Keys(a.named)) {
 		d.Set(k, a.named[k])
 	}
 	return d

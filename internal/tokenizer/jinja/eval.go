@@ -133,43 +133,45 @@ type binaryExpr struct {
 	line int
 }
 
-func (e *binaryExpr) eval(c *context) any {
-	a, b := e.a.eval(c), e.b.eval(c)
-	if e.op == "~" {
+func (e *binaryExpr) eval(c *context) any { return operate(e.op, e.a.eval(c), e.b.eval(c), e.line) }
+
+// operate applies an operator to two values.
+func operate(op string, a, b any, line int) any {
+	if op == "~" {
 		return str(a) + str(b)
 	}
 	switch x := a.(type) {
 	case string:
-		if y, ok := b.(string); ok && e.op == "+" {
+		if y, ok := b.(string); ok && op == "+" {
 			return x + y
 		}
-		if n, ok := b.(int); ok && e.op == "*" {
-			return repeat(x, n, e.line)
+		if n, ok := b.(int); ok && op == "*" {
+			return repeat(x, n, line)
 		}
-		if e.op == "%" {
-			return percent(x, b, e.line)
+		if op == "%" {
+			return percent(x, b, line)
 		}
 	case *List:
-		if y, ok := b.(*List); ok && e.op == "+" {
+		if y, ok := b.(*List); ok && op == "+" {
 			return &List{Items: slices.Concat(x.Items, y.Items), Tuple: x.Tuple}
 		}
 	case int:
 		if y, ok := b.(int); ok {
-			return integers(e.op, x, y, e.line)
+			return integers(op, x, y, line)
 		}
-		if y, ok := b.(string); ok && e.op == "*" {
-			return repeat(y, x, e.line)
+		if y, ok := b.(string); ok && op == "*" {
+			return repeat(y, x, line)
 		}
 	}
 	x, ok1 := number(a)
 	y, ok2 := number(b)
 	if !ok1 || !ok2 {
 		if u, ok := a.(undefined); ok {
-			fail(e.line, "%q is undefined", string(u))
+			fail(line, "%q is undefined", string(u))
 		}
-		fail(e.line, "%s and %s cannot be joined with %s", typeName(a), typeName(b), e.op)
+		fail(line, "%s and %s cannot be joined with %s", typeName(a), typeName(b), op)
 	}
-	return floats(e.op, x, y, e.line)
+	return floats(op, x, y, line)
 }
 
 func repeat(s string, n, line int) string {

@@ -193,31 +193,30 @@ func (p *parser) primary() expr {
 
 func (p *parser) list(end string) []expr {
 	var items []expr
-	for !p.eat(tOp, end) {
-		if len(items) > 0 {
+	p.separated(end, func() { items = append(items, p.expr()) })
+	return items
+}
+
+// separated parses elements up to the end, with commas between them. A comma may follow the last one.
+func (p *parser) separated(end string, element func()) {
+	for first := true; !p.eat(tOp, end); first = false {
+		if !first {
 			p.want(",")
 			if p.eat(tOp, end) {
-				break
+				return
 			}
 		}
-		items = append(items, p.expr())
+		element()
 	}
-	return items
 }
 
 func (p *parser) dict() expr {
 	d := &dictExpr{}
-	for !p.eat(tOp, "}") {
-		if len(d.keys) > 0 {
-			p.want(",")
-			if p.eat(tOp, "}") {
-				break
-			}
-		}
+	p.separated("}", func() {
 		d.keys = append(d.keys, p.expr())
 		p.want(":")
 		d.values = append(d.values, p.expr())
-	}
+	})
 	return d
 }
 
@@ -263,13 +262,7 @@ func (p *parser) subscript(e expr) expr {
 
 // args parses arguments up to the closing parenthesis.
 func (p *parser) args(c *callExpr) *callExpr {
-	for first := true; !p.eat(tOp, ")"); first = false {
-		if !first {
-			p.want(",")
-			if p.eat(tOp, ")") {
-				break
-			}
-		}
+	p.separated(")", func() {
 		if p.eat(tOp, "**") || p.eat(tOp, "*") {
 			fail(p.line, "* and ** in calls are not supported")
 		}
@@ -277,10 +270,10 @@ func (p *parser) args(c *callExpr) *callExpr {
 			name := p.name()
 			p.pos++
 			c.names, c.named = append(c.names, name), append(c.named, p.expr())
-			continue
+			return
 		}
 		c.args = append(c.args, p.expr())
-	}
+	})
 	return c
 }
 

@@ -17,8 +17,7 @@ func applyFilter(name string, v any, a *arguments) any {
 	}
 	switch name {
 	case "default", "d":
-		_, un := v.(undefined)
-		if un || truth(a.get(1, "boolean", false)) && !truth(v) {
+		if is[undefined](v) || truth(a.get(1, "boolean", false)) && !truth(v) {
 			return a.get(0, "default_value", "")
 		}
 		return v
@@ -50,7 +49,7 @@ func applyFilter(name string, v any, a *arguments) any {
 		if d, ok := v.(*Dict); ok {
 			return d.pairs()
 		}
-		if _, ok := v.(undefined); ok {
+		if is[undefined](v) {
 			return &List{}
 		}
 		fail(a.line, "%s has no items", typeName(v))
@@ -74,22 +73,14 @@ func textFilter(name string, v any, a *arguments) (any, bool) {
 	switch name {
 	case "trim":
 		return strip(str(v), a.get(0, "chars", nil), true, true), true
-	case "upper":
-		return strings.ToUpper(str(v)), true
-	case "lower":
-		return strings.ToLower(str(v)), true
-	case "title":
-		return title(str(v)), true
-	case "capitalize":
-		return capitalize(str(v)), true
+	case "upper", "lower", "title", "capitalize", "replace":
+		return stringMethod(str(v), name)(a), true
 	case "string":
 		return str(v), true
 	case "safe":
 		return v, true
 	case "escape", "e", "forceescape":
 		return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "'", "&#39;", `"`, "&#34;").Replace(str(v)), true
-	case "replace":
-		return strings.Replace(str(v), a.word(0, "old", ""), a.word(1, "new", ""), a.whole(2, "count", -1)), true
 	case "indent":
 		return indent(str(v), a), true
 	case "wordcount":
@@ -186,7 +177,7 @@ func listFilter(name string, v any, a *arguments) (any, bool) {
 	case "reverse":
 		list := slices.Clone(iterate(v, a.line))
 		slices.Reverse(list)
-		if _, ok := v.(string); ok {
+		if is[string](v) {
 			return applyFilter("join", &List{Items: list}, &arguments{}), true
 		}
 		return &List{Items: list}, true
@@ -203,7 +194,7 @@ func listFilter(name string, v any, a *arguments) (any, bool) {
 	case "sum":
 		var total any = 0
 		for _, it := range mapped(iterate(v, a.line), a.get(0, "attribute", nil)) {
-			total = (&binaryExpr{"+", &literal{total}, &literal{it}, a.line}).eval(nil)
+			total = operate("+", total, it, a.line)
 		}
 		return total, true
 	case "min", "max":
@@ -302,7 +293,7 @@ func choose(name string, v any, a *arguments) *List {
 func mapOne(it any, a *arguments) any {
 	if attr, ok := a.named["attribute"]; ok {
 		v := path(it, attr)
-		if _, un := v.(undefined); un {
+		if is[undefined](v) {
 			return a.get(9, "default", v)
 		}
 		return v

@@ -1,6 +1,7 @@
 package jinja
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -8,21 +9,19 @@ import (
 
 // method is the method of a value; nil if it has none of the name.
 func method(v any, name string) any {
+	var f function
 	switch v := v.(type) {
 	case string:
-		if f := stringMethod(v, name); f != nil {
-			return function(f)
-		}
+		f = stringMethod(v, name)
 	case *List:
-		if f := listMethod(v, name); f != nil {
-			return function(f)
-		}
+		f = listMethod(v, name)
 	case *Dict:
-		if f := dictMethod(v, name); f != nil {
-			return function(f)
-		}
+		f = dictMethod(v, name)
 	}
-	return nil
+	if f == nil {
+		return nil
+	}
+	return f
 }
 
 // word is a string argument.
@@ -296,16 +295,12 @@ func dictMethod(d *Dict, name string) func(*arguments) any {
 			return nil
 		}
 	case "copy":
-		return func(*arguments) any {
-			c := NewDict()
-			for _, k := range d.keys {
-				c.Set(k, d.values[k])
-			}
-			return c
-		}
+		return func(*arguments) any { return d.copy() }
 	}
 	return nil
 }
+
+func (d *Dict) copy() *Dict { return &Dict{keys: slices.Clone(d.keys), values: maps.Clone(d.values)} }
 
 // pairs are the keys with their values.
 func (d *Dict) pairs() *List {

@@ -73,6 +73,14 @@ func (p *parser) body(ends ...string) ([]stmt, string) {
 	return list, ""
 }
 
+// block parses the end of a tag, and statements up to the tag that ends the block.
+func (p *parser) block(end string) []stmt {
+	p.done()
+	body, _ := p.body(end)
+	p.done()
+	return body
+}
+
 func (p *parser) open(part part) { p.toks, p.pos, p.line = part.tokens, 0, part.line }
 
 func (p *parser) done() {
@@ -130,20 +138,13 @@ func (p *parser) statement(name string) stmt {
 		p.done()
 		return jump(name)
 	case "generation": // marks the model's own text; it changes nothing
-		p.done()
-		body, _ := p.body("endgeneration")
-		p.done()
-		return block(body)
+		return block(p.block("endgeneration"))
 	case "filter":
 		first := &filterExpr{name: p.name(), call: &callExpr{fn: &stored{}, line: p.line}}
 		if p.eat(tOp, "(") {
 			p.args(first.call)
 		}
-		s := &filterBlock{filters: p.filters(first)}
-		p.done()
-		s.body, _ = p.body("endfilter")
-		p.done()
-		return s
+		return &filterBlock{filters: p.filters(first), body: p.block("endfilter")}
 	case "call":
 		return p.call()
 	case "do":
@@ -165,9 +166,9 @@ func (p *parser) ifs() stmt {
 		if end == "elif" {
 			continue
 		}
-		p.done()
 		if end == "else" {
-			s.otherwise, _ = p.body("endif")
+			s.otherwise = p.block("endif")
+		} else {
 			p.done()
 		}
 		return s
@@ -188,9 +189,9 @@ func (p *parser) loop() stmt {
 	p.done()
 	var end string
 	s.body, end = p.body("else", "endfor")
-	p.done()
 	if end == "else" {
-		s.otherwise, _ = p.body("endfor")
+		s.otherwise = p.block("endfor")
+	} else {
 		p.done()
 	}
 	return s
@@ -223,9 +224,7 @@ func (p *parser) set() stmt {
 	if p.is(tOp, "|") {
 		s.filters = p.filters(&s.stored)
 	}
-	p.done()
-	s.body, _ = p.body("endset")
-	p.done()
+	s.body = p.block("endset")
 	return s
 }
 
@@ -233,9 +232,7 @@ func (p *parser) macro() stmt {
 	s := &macroStmt{name: p.name()}
 	p.want("(")
 	s.params = p.params()
-	p.done()
-	s.body, _ = p.body("endmacro")
-	p.done()
+	s.body = p.block("endmacro")
 	return s
 }
 
@@ -265,10 +262,13 @@ func (p *parser) call() stmt {
 		fail(p.line, "call needs a call")
 	}
 	s.call = e
-	p.done()
-	s.body, _ = p.body("endcall")
-	p.done()
+	s.body = p.block("endcall")
 	return s
+}
+
+// escapes are the characters that a backslash and a letter stand for.
+var escapes = map[byte]byte{
+	'n': '\n', 't': '\t', 'r': '\r', 'f': '\f', 'v': '\v', 'b': '\b', 'a': '\a', '0': 0, '\\': '\\', '\'': '\'', '"': '"',
 }
 
 // unescape reads the escapes of a Python string.
@@ -283,25 +283,11 @@ func unescape(s string, line int) string {
 			continue
 		}
 		i++
+		if plain, ok := escapes[s[i]]; ok {
+			b.WriteByte(plain)
+			continue
+		}
 		switch c := s[i]; c {
-		case 'n':
-			b.WriteByte('\n')
-		case 't':
-			b.WriteByte('\t')
-		case 'r':
-			b.WriteByte('\r')
-		case 'f':
-			b.WriteByte('\f')
-		case 'v':
-			b.WriteByte('\v')
-		case 'b':
-			b.WriteByte('\b')
-		case 'a':
-			b.WriteByte('\a')
-		case '0':
-			b.WriteByte(0)
-		case '\\', '\'', '"':
-			b.WriteByte(c)
 		case '\n':
 		case 'x', 'u', 'U':
 			n := map[byte]int{'x': 2, 'u': 4, 'U': 8}[c]

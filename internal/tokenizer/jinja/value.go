@@ -3,10 +3,11 @@ package jinja
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/redline-bench/redline/internal/unit"
 )
 
 // List is a Python list; Tuple marks one that prints with parentheses.
@@ -153,7 +154,7 @@ func repr(v any) string {
 	case int:
 		return strconv.Itoa(v)
 	case float64:
-		return floatText(v)
+		return unit.Python(v)
 	case string:
 		return quote(v)
 	case undefined:
@@ -178,22 +179,6 @@ func repr(v any) string {
 		return "{" + strings.Join(parts, ", ") + "}"
 	}
 	return fmt.Sprintf("<%s>", typeName(v))
-}
-
-func floatText(f float64) string {
-	switch {
-	case math.IsInf(f, 1):
-		return "inf"
-	case math.IsInf(f, -1):
-		return "-inf"
-	case math.IsNaN(f):
-		return "nan"
-	case f == math.Trunc(f) && math.Abs(f) < 1e16:
-		return strconv.FormatFloat(f, 'f', 1, 64)
-	case f != 0 && (math.Abs(f) < 1e-4 || math.Abs(f) >= 1e16):
-		return strconv.FormatFloat(f, 'e', -1, 64)
-	}
-	return strconv.FormatFloat(f, 'f', -1, 64)
 }
 
 // quote writes a string as Python does.

@@ -47,14 +47,14 @@ func (c *Charsmap) Normalize(text string, m *Memory) string {
 		part := text[i : i+n]
 		i += n
 		if n < 6 {
-			if s, ok := c.find(part); ok {
+			if s, mapped := c.find(part, false); mapped > 0 {
 				b = append(b, s...)
 				continue
 			}
 		}
 		for j, r := range part {
 			char := part[j : j+utf8.RuneLen(r)]
-			if s, ok := c.find(char); ok {
+			if s, mapped := c.find(char, false); mapped > 0 {
 				b = append(b, s...)
 			} else {
 				b = append(b, char...)
@@ -64,59 +64,8 @@ func (c *Charsmap) Normalize(text string, m *Memory) string {
 	return m.done(b)
 }
 
-// find is the text that the shortest mapped beginning of a text maps to.
-func (c *Charsmap) find(key string) ([]byte, bool) {
-	if len(c.trie) == 0 {
-		return nil, false
-	}
-	at := offset(c.trie[0])
-	for i := range len(key) {
-		b := uint32(key[i])
-		if b == 0 {
-			break
-		}
-		at ^= b
-		if uint64(at) >= uint64(len(c.trie)) {
-			break
-		}
-		unit := c.trie[at]
-		if unit&(1<<31|0xFF) != b {
-			break
-		}
-		at ^= offset(unit)
-		if unit>>8&1 == 0 { // no text ends here
-			continue
-		}
-		return c.text(at)
-	}
-	return nil, false
-}
-
-func offset(unit uint32) uint32 {
-	return unit >> 10 << (unit & (1 << 9) >> 6)
-}
-
-// Prefixes maps the longest beginnings of a text that the map has, as SentencePiece itself does.
-type Prefixes struct{ Map *Charsmap }
-
-// Normalize maps the text.
-func (p Prefixes) Normalize(text string, m *Memory) string {
-	b := m.next()
-	for i := 0; i < len(text); {
-		if s, n := p.Map.longest(text[i:]); n > 0 {
-			b = append(b, s...)
-			i += n
-			continue
-		}
-		_, size := utf8.DecodeRuneInString(text[i:])
-		b = append(b, text[i:i+size]...)
-		i += size
-	}
-	return m.done(b)
-}
-
-// longest is what the longest mapped beginning of a text maps to, and its length.
-func (c *Charsmap) longest(text string) (to []byte, n int) {
+// find is what the shortest or the longest mapped beginning of a text maps to, and its length; 0 if none is mapped.
+func (c *Charsmap) find(text string, longest bool) (to []byte, n int) {
 	if len(c.trie) == 0 {
 		return nil, 0
 	}
@@ -132,14 +81,40 @@ func (c *Charsmap) longest(text string) (to []byte, n int) {
 			break
 		}
 		at ^= offset(unit)
-		if unit>>8&1 == 0 {
+		if unit>>8&1 == 0 { // no text ends here
 			continue
 		}
 		if s, ok := c.text(at); ok {
 			to, n = s, i+1
 		}
+		if !longest {
+			break
+		}
 	}
 	return to, n
+}
+
+func offset(unit uint32) uint32 {
+	return unit >> 10 << (unit & (1 << 9) >> 6)
+}
+
+// Prefixes maps the longest beginnings of a text that the map has, as SentencePiece itself does.
+type Prefixes struct{ Map *Charsmap }
+
+// Normalize maps the text.
+func (p Prefixes) Normalize(text string, m *Memory) string {
+	b := m.next()
+	for i := 0; i < len(text); {
+		if s, n := p.Map.find(text[i:], true); n > 0 {
+			b = append(b, s...)
+			i += n
+			continue
+		}
+		_, size := utf8.DecodeRuneInString(text[i:])
+		b = append(b, text[i:i+size]...)
+		i += size
+	}
+	return m.done(b)
 }
 
 // text is the text that a leaf of the trie points at.

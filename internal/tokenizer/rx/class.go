@@ -62,23 +62,10 @@ func (p *parser) member() (*set, rune, error) {
 
 // escaped is the character that an escape stands for.
 func (p *parser) escaped(r rune) (rune, error) {
+	if plain, ok := escapes[r]; ok {
+		return plain, nil
+	}
 	switch r {
-	case 'n':
-		return '\n', nil
-	case 'r':
-		return '\r', nil
-	case 't':
-		return '\t', nil
-	case 'f':
-		return '\f', nil
-	case 'v':
-		return '\v', nil
-	case 'a':
-		return '\a', nil
-	case 'e':
-		return 0x1B, nil
-	case '0':
-		return 0, nil
 	case 'x':
 		return p.hex(2)
 	case 'u':
@@ -87,39 +74,39 @@ func (p *parser) escaped(r rune) (rune, error) {
 	return r, nil
 }
 
+// escapes are the characters that a backslash and a letter stand for.
+var escapes = map[rune]rune{'n': '\n', 'r': '\r', 't': '\t', 'f': '\f', 'v': '\v', 'a': '\a', 'e': 0x1B, '0': 0}
+
 // hex parses a number of so many digits, or of any in braces.
 func (p *parser) hex(digits int) (rune, error) {
-	from, to := p.pos, p.pos+digits
+	var text string
 	if p.eat("{") {
-		end := strings.IndexByte(p.src[p.pos:], '}')
-		if end < 0 {
+		var ok bool
+		if text, ok = p.upTo("}"); !ok {
 			return 0, p.fail("a number has no end")
 		}
-		from, to = p.pos, p.pos+end
-		p.pos = to + 1
 	} else {
-		p.pos = min(to, len(p.src))
+		from := p.pos
+		if p.pos = min(from+digits, len(p.src)); p.pos < from+digits {
+			return 0, p.fail("a number ends too early")
+		}
+		text = p.src[from:p.pos]
 	}
-	if to > len(p.src) {
-		return 0, p.fail("a number ends too early")
-	}
-	n, err := strconv.ParseUint(p.src[from:to], 16, 32)
+	n, err := strconv.ParseUint(text, 16, 32)
 	if err != nil || n > unicode.MaxRune {
-		return 0, p.fail("%q is no character", p.src[from:to])
+		return 0, p.fail("%q is no character", text)
 	}
 	return rune(n), nil
 }
 
 // property parses {name} or a single letter.
 func (p *parser) property(s *set) error {
-	name := ""
+	var name string
 	if p.eat("{") {
-		end := strings.IndexByte(p.src[p.pos:], '}')
-		if end < 0 {
+		var ok bool
+		if name, ok = p.upTo("}"); !ok {
 			return p.fail("a property has no end")
 		}
-		name = p.src[p.pos : p.pos+end]
-		p.pos += end + 1
 	} else if p.more() {
 		name = string(p.next())
 	}

@@ -61,6 +61,15 @@ func (p *parser) eat(s string) bool {
 	return false
 }
 
+// upTo parses the text before an end, and the end.
+func (p *parser) upTo(end string) (text string, ok bool) {
+	text, _, ok = strings.Cut(p.src[p.pos:], end)
+	if ok {
+		p.pos += len(text) + len(end)
+	}
+	return text, ok
+}
+
 func (p *parser) next() rune {
 	r, size := utf8.DecodeRuneInString(p.src[p.pos:])
 	p.pos += size
@@ -227,11 +236,9 @@ func (p *parser) group() (*node, error) {
 	case p.eat("?>"):
 		n.kind = kAtomic
 	case p.eat("?<"), p.eat("?P<"):
-		end := strings.IndexByte(p.src[p.pos:], '>')
-		if end < 0 {
+		if _, ok := p.upTo(">"); !ok {
 			return nil, p.fail("a group's name has no end")
 		}
-		p.pos += end + 1
 	case p.eat("?"):
 		done, err := p.flags()
 		if err != nil {

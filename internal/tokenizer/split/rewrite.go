@@ -35,10 +35,7 @@ func NewMetaspace(mark string, p Prepend, cut bool) *Metaspace {
 
 // Apply rewrites and cuts the spans.
 func (s *Metaspace) Apply(w *Work) {
-	old, fresh := w.begin()
-	buf := w.scratch()
-	for _, sp := range old {
-		from := len(buf)
+	w.rewriteSpans(func(buf []byte, sp Span) []byte {
 		text := w.Text[sp.Start:sp.End]
 		front := s.Prepend == Always || s.Prepend == First && w.AtStart && sp.Start == 0
 		if front && !strings.HasPrefix(text, " ") && !strings.HasPrefix(text, s.Mark) {
@@ -51,10 +48,8 @@ func (s *Metaspace) Apply(w *Work) {
 				buf = append(buf, text[i])
 			}
 		}
-		fresh = append(fresh, Span{from, len(buf)})
-	}
-	w.rewrite(buf)
-	w.end(fresh)
+		return buf
+	})
 	if s.cut != nil {
 		s.cut.Apply(w)
 	}
@@ -76,18 +71,9 @@ func (s *ByteLevel) Apply(w *Work) {
 	if s.Cut != nil {
 		s.Cut.Apply(w)
 	}
-	if s.Plain {
-		return
+	if !s.Plain {
+		w.rewriteSpans(func(buf []byte, sp Span) []byte { return model.ToByteLevel(buf, w.Text[sp.Start:sp.End]) })
 	}
-	old, fresh := w.begin()
-	buf := w.scratch()
-	for _, sp := range old {
-		from := len(buf)
-		buf = model.ToByteLevel(buf, w.Text[sp.Start:sp.End])
-		fresh = append(fresh, Span{from, len(buf)})
-	}
-	w.rewrite(buf)
-	w.end(fresh)
 }
 
 // prefix puts a space in front of each span that has none.
@@ -99,18 +85,12 @@ func (w *Work) prefix() {
 	if !missing {
 		return
 	}
-	old, fresh := w.begin()
-	buf := w.scratch()
-	for _, sp := range old {
-		from := len(buf)
+	w.rewriteSpans(func(buf []byte, sp Span) []byte {
 		if w.Text[sp.Start] != ' ' {
 			buf = append(buf, ' ')
 		}
-		buf = append(buf, w.Text[sp.Start:sp.End]...)
-		fresh = append(fresh, Span{from, len(buf)})
-	}
-	w.rewrite(buf)
-	w.end(fresh)
+		return append(buf, w.Text[sp.Start:sp.End]...)
+	})
 }
 
 // CheckMark reports whether a text is one character, as a mark must be.

@@ -54,16 +54,19 @@ func (w *Work) end(fresh []Span) {
 	w.spare, w.Spans = w.Spans, fresh
 }
 
-// scratch is memory for a rewritten text; the current text may lie in the other half.
-func (w *Work) scratch() []byte {
+// rewriteSpans writes the text of each span anew. The current text lies in the other half of the memory.
+func (w *Work) rewriteSpans(write func(buf []byte, sp Span) []byte) {
+	old, fresh := w.begin()
 	w.turn ^= 1
-	return w.buf[w.turn][:0]
-}
-
-// rewrite makes b, from scratch, the text.
-func (w *Work) rewrite(b []byte) {
-	w.buf[w.turn] = b
-	w.Text = unsafe.String(unsafe.SliceData(b), len(b))
+	buf := w.buf[w.turn][:0]
+	for _, sp := range old {
+		from := len(buf)
+		buf = write(buf, sp)
+		fresh = append(fresh, Span{from, len(buf)})
+	}
+	w.buf[w.turn] = buf
+	w.Text = unsafe.String(unsafe.SliceData(buf), len(buf))
+	w.end(fresh)
 }
 
 // Sequence runs stages one after the other.

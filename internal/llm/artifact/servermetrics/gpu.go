@@ -57,26 +57,14 @@ type gpu struct {
 // device reads the labels; false if they are of no GPU.
 func device(labels []scrape.Label) (gpu, bool) {
 	g := gpu{Index: -1, Platform: "nvidia"}
+	texts := map[string]*string{
+		"UUID": &g.UUID, "modelName": &g.Model, "pci_bus_id": &g.Bus, "device": &g.Device, "Hostname": &g.Host, "namespace": &g.Space, "pod": &g.Pod,
+	}
 	for _, l := range labels {
-		switch l.Name {
-		case "gpu":
-			if n, err := strconv.Atoi(l.Value); err == nil {
-				g.Index = n
-			}
-		case "UUID":
-			g.UUID = l.Value
-		case "modelName":
-			g.Model = l.Value
-		case "pci_bus_id":
-			g.Bus = l.Value
-		case "device":
-			g.Device = l.Value
-		case "Hostname":
-			g.Host = l.Value
-		case "namespace":
-			g.Space = l.Value
-		case "pod":
-			g.Pod = l.Value
+		if to := texts[l.Name]; to != nil {
+			*to = l.Value
+		} else if n, err := strconv.Atoi(l.Value); l.Name == "gpu" && err == nil {
+			g.Index = n
 		}
 	}
 	return g, g.Index >= 0

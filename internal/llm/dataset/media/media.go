@@ -29,20 +29,21 @@ func URL(kind string, data []byte) string {
 // Image makes a picture as PNG or JPEG.
 func Image(r *rand.Rand, width, height int, format string) ([]byte, string, error) {
 	var b bytes.Buffer
+	var kind string
+	var err error
 	switch format {
 	case "jpeg", "jpg":
-		if err := jpeg.Encode(&b, picture(r, width, height), &jpeg.Options{Quality: 80}); err != nil {
-			return nil, "", fmt.Errorf("make a picture of %d×%d: %w", width, height, err)
-		}
-		return b.Bytes(), "image/jpeg", nil
+		kind, err = "image/jpeg", jpeg.Encode(&b, picture(r, width, height), &jpeg.Options{Quality: 80})
 	case "", "png":
 		e := png.Encoder{CompressionLevel: png.BestSpeed}
-		if err := e.Encode(&b, picture(r, width, height)); err != nil {
-			return nil, "", fmt.Errorf("make a picture of %d×%d: %w", width, height, err)
-		}
-		return b.Bytes(), "image/png", nil
+		kind, err = "image/png", e.Encode(&b, picture(r, width, height))
+	default:
+		return nil, "", fmt.Errorf("pictures of format %q cannot be made; choose png or jpeg", format)
 	}
-	return nil, "", fmt.Errorf("pictures of format %q cannot be made; choose png or jpeg", format)
+	if err != nil {
+		return nil, "", fmt.Errorf("make a picture of %d×%d: %w", width, height, err)
+	}
+	return b.Bytes(), kind, nil
 }
 
 // picture is a gradient of two colors with noise.

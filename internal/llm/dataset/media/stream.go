@@ -22,20 +22,11 @@ func Audio(r *rand.Rand, seconds float64, rate, channels, depth int) ([]byte, er
 	if size > MaxFile {
 		return nil, fmt.Errorf("audio of %v s has %d bytes; the limit is %d", seconds, size, MaxFile)
 	}
-	le := binary.LittleEndian
+	const pcm = 1
 	b := make([]byte, 0, 44+size)
-	b = append(b, "RIFF"...)
-	b = le.AppendUint32(b, uint32(36+size))
-	b = append(b, "WAVEfmt "...)
-	b = le.AppendUint32(b, 16)
-	b = le.AppendUint16(b, 1) // PCM
-	b = le.AppendUint16(b, uint16(channels))
-	b = le.AppendUint32(b, uint32(rate))
-	b = le.AppendUint32(b, uint32(rate*align))
-	b = le.AppendUint16(b, uint16(align))
-	b = le.AppendUint16(b, uint16(depth))
-	b = append(b, "data"...)
-	b = le.AppendUint32(b, uint32(size))
+	b = append(append(b, "RIFF"...), words(36+size)...)
+	b = chunk(append(b, "WAVE"...), "fmt ", words(pcm|channels<<16, rate, rate*align, align|depth<<16))
+	b = append(append(b, "data"...), words(size)...)
 	tone := 200 + 400*r.Float64()
 	for i := range frames {
 		v := 0.5*math.Sin(2*math.Pi*tone*float64(i)/float64(rate)) + 0.3*(2*r.Float64()-1)
@@ -67,17 +58,14 @@ func Video(r *rand.Rand, seconds float64, fps, width, height int) ([]byte, error
 		return nil, fmt.Errorf("a video of %d pictures is too long to be sent; make it shorter, or lower its rate", frames)
 	}
 	var movie, index []byte
-	le := binary.LittleEndian
 	biggest := 0
 	for range frames {
 		var b bytes.Buffer
 		if err := jpeg.Encode(&b, picture(r, width, height), &jpeg.Options{Quality: 60}); err != nil {
 			return nil, fmt.Errorf("make a video of %d×%d: %w", width, height, err)
 		}
-		index = append(index, "00dc"...)
-		index = le.AppendUint32(index, 0x10) // a key frame
-		index = le.AppendUint32(index, uint32(4+len(movie)))
-		index = le.AppendUint32(index, uint32(b.Len()))
+		const keyFrame = 0x10
+		index = append(append(index, "00dc"...), words(keyFrame, 4+len(movie), b.Len())...)
 		biggest = max(biggest, b.Len())
 		movie = chunk(movie, "00dc", b.Bytes())
 		if len(movie) > MaxFile {

@@ -8,9 +8,15 @@
 package prose
 
 import (
+	_ "embed" // the corpus
 	"math/rand/v2"
 	"strings"
 )
+
+// corpus was written for this program. Its only purpose is to be ordinary.
+//
+//go:embed corpus.txt
+var corpus string
 
 // Counter counts the tokens of a text, special tokens left out.
 type Counter interface{ Count(text string) int }
@@ -35,7 +41,7 @@ func New(count Counter) *Writer {
 		w.cost[i] = w.adds(" " + word)
 		if w.cost[i] == 1 {
 			w.ones = append(w.ones, int32(i))
-			if w.tokens(word) == 1 && !strings.ContainsAny(word, ".,") {
+			if w.Tokens(word) == 1 && !strings.ContainsAny(word, ".,") {
 				w.starts = append(w.starts, int32(i))
 			}
 		}
@@ -73,8 +79,8 @@ func (w *Writer) read(text string) {
 	w.next[prev] = append(w.next[prev], 0)
 }
 
-// tokens is the length of a text.
-func (w *Writer) tokens(text string) int {
+// Tokens is the length of a text by the writer's tokenizer, or in words.
+func (w *Writer) Tokens(text string) int {
 	if w.count == nil {
 		return len(strings.Fields(text))
 	}
@@ -82,7 +88,7 @@ func (w *Writer) tokens(text string) int {
 }
 
 // adds is how many tokens a text adds after a common word.
-func (w *Writer) adds(piece string) int { return w.tokens("so"+piece) - w.tokens("so") }
+func (w *Writer) adds(piece string) int { return w.Tokens("so"+piece) - w.Tokens("so") }
 
 // Text makes a text of n tokens that begins with lead, whose tokens count. It reports whether the length is exact.
 func (w *Writer) Text(r *rand.Rand, n int, lead string) (string, bool) {
@@ -92,7 +98,7 @@ func (w *Writer) Text(r *rand.Rand, n int, lead string) (string, bool) {
 	t := draft{w: w, r: r, word: -1}
 	t.b = append(t.b, lead...)
 	if lead != "" {
-		t.used = w.tokens(lead)
+		t.used = w.Tokens(lead)
 	}
 	t.lead = len(t.b)
 	t.fill(n)
@@ -123,9 +129,6 @@ func (w *Writer) Block(b []byte, r *rand.Rand, n int) []byte {
 	}
 	return b
 }
-
-// Tokens is the length of a text by the writer's tokenizer, or in words.
-func (w *Writer) Tokens(text string) int { return w.tokens(text) }
 
 // filler is a text that adds one token.
 func (w *Writer) filler(r *rand.Rand) string {
