@@ -4,12 +4,11 @@ import (
 	"encoding/binary"
 	"math"
 
-	"github.com/redline-bench/redline/internal/refserver/infer"
 	"github.com/redline-bench/redline/internal/tensor"
 )
 
 // putNumber writes a number as the first element of raw data.
-func putNumber(t tensor.Datatype, b []byte, n infer.Num) {
+func putNumber(t tensor.Datatype, b []byte, n tensor.Num) {
 	le := binary.LittleEndian
 	switch t {
 	case tensor.Bool, tensor.Uint8, tensor.Int8:

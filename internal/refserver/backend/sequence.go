@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/internal/proto/kserve"
-	"github.com/redline-bench/redline/internal/refserver/infer"
 	"github.com/redline-bench/redline/internal/tensor"
 )
 
@@ -20,7 +19,7 @@ func accumulate(cfg *kserve.ModelConfig) func(*Job) {
 		size := in.Type.Size()
 		var sum int64
 		for i := 0; size > 0 && i+size <= len(in.Data); i += size {
-			sum += infer.Number(in.Type, in.Data[i:]).Whole
+			sum += tensor.Number(in.Type, in.Data[i:]).Whole
 		}
 		key := j.Sequence.Key()
 		if !j.Sequence.Start {
@@ -35,7 +34,7 @@ func accumulate(cfg *kserve.ModelConfig) func(*Job) {
 		}
 		out := make([]byte, len(in.Data))
 		for i := 0; size > 0 && i+size <= len(out); i += size {
-			putNumber(in.Type, out[i:], infer.Num{Whole: sum})
+			putNumber(in.Type, out[i:], tensor.Num{Whole: sum})
 		}
 		j.Send(tensor.Tensor{Name: cfg.GetOutput()[0].GetName(), Type: in.Type, Shape: in.Shape, Data: out})
 	}
@@ -71,8 +70,8 @@ func plus(in *tensor.Tensor, extra int64) []byte {
 	}
 	out, size := make([]byte, len(in.Data)), in.Type.Size()
 	for i := 0; size > 0 && i+size <= len(out); i += size {
-		n := infer.Number(in.Type, in.Data[i:])
-		putNumber(in.Type, out[i:], n.Add(infer.Num{Whole: extra, Real: float64(extra)}, 1))
+		n := tensor.Number(in.Type, in.Data[i:])
+		putNumber(in.Type, out[i:], n.Add(tensor.Num{Whole: extra, Real: float64(extra)}, 1))
 	}
 	return out
 }

@@ -80,7 +80,7 @@ func numberSums(x, y *tensor.Tensor) (sum, diff []byte, err error) {
 	}
 	sum, diff = make([]byte, len(x.Data)), make([]byte, len(x.Data))
 	for i := 0; i+size <= len(x.Data); i += size {
-		a, b := infer.Number(x.Type, x.Data[i:]), infer.Number(x.Type, y.Data[i:])
+		a, b := tensor.Number(x.Type, x.Data[i:]), tensor.Number(x.Type, y.Data[i:])
 		putNumber(x.Type, sum[i:], a.Add(b, 1))
 		putNumber(x.Type, diff[i:], a.Add(b, -1))
 	}

@@ -60,7 +60,7 @@ func top(t tensor.Datatype, row []byte, n int) []int {
 
 // valueOf is an element for comparisons. Elements of 16 bits are not compared.
 func valueOf(t tensor.Datatype, b []byte) float64 {
-	switch n := Number(t, b); t {
+	switch n := tensor.Number(t, b); t {
 	case tensor.FP16, tensor.BF16:
 		return 0
 	case tensor.FP32, tensor.FP64:

@@ -1,10 +1,8 @@
-package infer
+package tensor
 
 import (
 	"encoding/binary"
 	"math"
-
-	"github.com/redline-bench/redline/internal/tensor"
 )
 
 // Num is a number of any tensor type: Whole for whole ones, which keep all their bits, or else Real.
@@ -19,32 +17,32 @@ func (n Num) Add(b Num, times int64) Num {
 }
 
 // Number reads the first element of raw data.
-func Number(t tensor.Datatype, b []byte) Num {
+func Number(t Datatype, b []byte) Num {
 	le := binary.LittleEndian
 	switch t {
-	case tensor.Bool, tensor.Uint8:
+	case Bool, Uint8:
 		return Num{Whole: int64(b[0])}
-	case tensor.Int8:
+	case Int8:
 		return Num{Whole: int64(int8(b[0]))}
-	case tensor.Uint16:
+	case Uint16:
 		return Num{Whole: int64(le.Uint16(b))}
-	case tensor.Int16:
+	case Int16:
 		return Num{Whole: int64(int16(le.Uint16(b)))}
-	case tensor.Uint32:
+	case Uint32:
 		return Num{Whole: int64(le.Uint32(b))}
-	case tensor.Int32:
+	case Int32:
 		return Num{Whole: int64(int32(le.Uint32(b)))}
-	case tensor.Uint64, tensor.Int64:
+	case Uint64, Int64:
 		return Num{Whole: int64(le.Uint64(b))}
-	case tensor.FP32:
+	case FP32:
 		return Num{Real: float64(math.Float32frombits(le.Uint32(b)))}
-	case tensor.FP64:
+	case FP64:
 		return Num{Real: math.Float64frombits(le.Uint64(b))}
-	case tensor.BF16:
-		return Num{Real: float64(tensor.Float32FromBF16(le.Uint16(b)))}
-	case tensor.FP16:
-		return Num{Real: float64(tensor.Float32FromFP16(le.Uint16(b)))}
-	case tensor.Invalid, tensor.Bytes, tensor.JSON:
+	case BF16:
+		return Num{Real: float64(Float32FromBF16(le.Uint16(b)))}
+	case FP16:
+		return Num{Real: float64(Float32FromFP16(le.Uint16(b)))}
+	case Invalid, Bytes, JSON:
 	}
 	return Num{}
 }
