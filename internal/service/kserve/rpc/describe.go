@@ -13,7 +13,7 @@ import (
 // Describe asks the server for the model, after setting up its tracer where the plan says so.
 func (s *Service) Describe(ctx context.Context) (*service.Model, error) {
 	go setUp()
-	if err := s.setTrace(ctx); err != nil {
+	if err := s.tracer.Set(ctx, s.target.Trace); err != nil {
 		return nil, err
 	}
 	m, err := kserve.Describe(ctx, s, s.target)
