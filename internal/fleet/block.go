@@ -160,15 +160,20 @@ func unpack(msg []byte) (h Head, records []byte, err error) {
 	if err := json.Unmarshal(msg[4:4+n], &h); err != nil {
 		return h, nil, errBlock
 	}
-	size, err := s2.DecodedLen(msg[4+n:])
-	if err != nil || size > maxBlock {
-		return h, nil, errBlock
+	records, err = decompress(msg[4+n:])
+	return h, records, err
+}
+
+// decompress undoes s2.Encode.
+func decompress(packed []byte) ([]byte, error) {
+	if size, err := s2.DecodedLen(packed); err != nil || size > maxBlock {
+		return nil, errBlock
 	}
-	records, err = s2.Decode(nil, msg[4+n:])
+	b, err := s2.Decode(nil, packed)
 	if err != nil {
-		return h, nil, errBlock
+		return nil, errBlock
 	}
-	return h, records, nil
+	return b, nil
 }
 
 // eachRecord calls fn for each of the n records of a block, with the data of the record. Times are those of the worker's clock.
