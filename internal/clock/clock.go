@@ -26,6 +26,18 @@ func Both() (now, wall int64) {
 	return int64(t.Sub(epoch)), t.UnixNano()
 }
 
+// Sleep waits for d; it returns false when ctx has ended before.
+func Sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
 // Every calls do at each interval until ctx ends.
 func Every(ctx context.Context, interval time.Duration, do func()) {
 	tick := time.NewTicker(interval)

@@ -117,7 +117,7 @@ func (s *assignment) watchCoordinator() {
 			s.cancel(leftError(fmt.Sprintf("no heartbeat from the coordinator for %s; the load was stopped", CoordinatorTimeout)))
 			return
 		}
-		if !pause(s.ctx, left) {
+		if !clock.Sleep(s.ctx, left) {
 			return
 		}
 	}

@@ -160,103 +160,71 @@ func unpack(msg []byte) (h Head, records []byte, err error) {
 	if err := json.Unmarshal(msg[4:4+n], &h); err != nil {
 		return h, nil, errBlock
 	}
-	size, err := s2.DecodedLen(msg[4+n:])
-	if err != nil || size > maxBlock {
-		return h, nil, errBlock
+	records, err = decompress(msg[4+n:])
+	return h, records, err
+}
+
+// decompress undoes s2.Encode.
+func decompress(packed []byte) ([]byte, error) {
+	if size, err := s2.DecodedLen(packed); err != nil || size > maxBlock {
+		return nil, errBlock
 	}
-	records, err = s2.Decode(nil, msg[4+n:])
+	b, err := s2.Decode(nil, packed)
 	if err != nil {
-		return h, nil, errBlock
+		return nil, errBlock
 	}
-	return h, records, nil
+	return b, nil
 }
 
 // eachRecord calls fn for each of the n records of a block, with the data of the record. Times are those of the worker's clock.
 func eachRecord(b []byte, n int, fn func(r *record.Record, data []byte)) error {
 	var last record.Record
 	var size uint64
-	in := unpacker{b: b}
+	in := record.Unpacker{Rest: b}
 	for range n {
-		changed := in.next()
+		changed := in.Octet()
 		r := record.Record{SeqID: last.SeqID, Late: last.Late, In: last.In, Out: last.Out, Step: last.Step, Class: last.Class, Flags: last.Flags, Responses: last.Responses}
-		r.End = last.End + in.signed()
-		r.Sent = r.End - in.signed()
-		r.Written = r.Sent + in.signed()
-		r.First = r.End - in.signed()
-		r.Slot = uint32(in.unsigned())
+		r.End = last.End + in.Signed()
+		r.Sent = r.End - in.Signed()
+		r.Written = r.Sent + in.Signed()
+		r.First = r.End - in.Signed()
+		r.Slot = uint32(in.Unsigned())
 		r.Due = r.Sent - (last.Sent - last.Due)
 		if changed&newLag != 0 {
-			r.Due = r.Sent - in.signed()
+			r.Due = r.Sent - in.Signed()
 		}
 		if changed&newLate != 0 {
-			r.Late = in.signed()
+			r.Late = in.Signed()
 		}
 		if changed&newSeqID != 0 {
-			r.SeqID += uint64(in.signed())
+			r.SeqID += uint64(in.Signed())
 		}
 		if changed&newIn != 0 {
-			r.In = in.unsigned()
+			r.In = in.Unsigned()
 		}
 		if changed&newOut != 0 {
-			r.Out = in.unsigned()
+			r.Out = in.Unsigned()
 		}
 		if changed&newStep != 0 {
-			r.Step = uint32(in.unsigned())
+			r.Step = uint32(in.Unsigned())
 		}
 		if changed&newEnd != 0 {
-			r.Class, r.Flags, r.Responses = record.Class(in.next()), in.next(), uint32(in.unsigned())
+			r.Class, r.Flags, r.Responses = record.Class(in.Octet()), in.Octet(), uint32(in.Unsigned())
 		}
 		if changed&newSize != 0 {
-			size = in.unsigned()
+			size = in.Unsigned()
 		}
-		if in.broken || size > uint64(len(in.b)) {
+		data := in.Take(size)
+		if in.Broken {
 			return errBlock
 		}
 		last = r // fn may change r
-		fn(&r, in.b[:size])
-		in.b = in.b[size:]
+		fn(&r, data)
 	}
-	if len(in.b) > 0 {
+	if len(in.Rest) > 0 {
 		return errBlock
 	}
 	return nil
-}
-
-// unpacker reads what a packer has written.
-type unpacker struct {
-	b      []byte
-	broken bool // there was less than a value
-}
-
-func (u *unpacker) next() byte {
-	if len(u.b) == 0 {
-		u.broken = true
-		return 0
-	}
-	v := u.b[0]
-	u.b = u.b[1:]
-	return v
-}
-
-func (u *unpacker) signed() int64 {
-	v, k := binary.Varint(u.b)
-	u.skip(k)
-	return v
-}
-
-func (u *unpacker) unsigned() uint64 {
-	v, k := binary.Uvarint(u.b)
-	u.skip(k)
-	return v
-}
-
-// skip goes on after a value of k bytes.
-func (u *unpacker) skip(k int) {
-	if k <= 0 {
-		u.broken = true
-		return
-	}
-	u.b = u.b[k:]
 }
 
 // shift moves the times of a record to a clock that is offset behind. A First of 0 means that nothing came.

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/redline-bench/redline/internal/clock"
 )
 
 // Entry is what the list of runs has of a run.
@@ -103,7 +105,7 @@ func look(ctx context.Context, kv jetstream.KeyValue, name string) (e Entry, ali
 		return e, false, err
 	}
 	for range 5 {
-		if !pause(ctx, aliveEvery/2) {
+		if !clock.Sleep(ctx, aliveEvery/2) {
 			return e, false, ctx.Err()
 		}
 		now, err := kv.Get(ctx, name)
@@ -119,7 +121,7 @@ func look(ctx context.Context, kv jetstream.KeyValue, name string) (e Entry, ali
 
 // hold writes heartbeats until ctx ends. lost is called when another coordinator has the name.
 func (c *claim) hold(ctx context.Context, lost func(error)) {
-	for pause(ctx, aliveEvery) {
+	for clock.Sleep(ctx, aliveEvery) {
 		c.entry.Beat++
 		rev, err := c.kv.Update(ctx, c.name, encode(c.entry), c.revision)
 		if err == nil {

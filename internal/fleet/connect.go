@@ -14,6 +14,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/secret"
 )
@@ -55,7 +56,7 @@ func Dial(ctx context.Context, f *plan.NATS, name string, waiting func(address s
 		if waiting != nil && first && !refused(err) {
 			waiting(at)
 		}
-		if waiting == nil || refused(err) || !pause(ctx, 2*reconnectWait) {
+		if waiting == nil || refused(err) || !clock.Sleep(ctx, 2*reconnectWait) {
 			return nil, explainDial(at, err)
 		}
 	}
@@ -195,7 +196,7 @@ func (b *Bus) settle(ctx context.Context) error {
 		if err == nil || ctx.Err() != nil || b.nc.IsClosed() {
 			return err
 		}
-		if !pause(ctx, reconnectWait) {
+		if !clock.Sleep(ctx, reconnectWait) {
 			return ctx.Err()
 		}
 	}

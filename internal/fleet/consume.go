@@ -6,6 +6,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/redline-bench/redline/internal/clock"
 )
 
 // prefetch limits the blocks that are on their way to the coordinator: memory does not grow with the records, and 10,000 blocks a second come also
@@ -31,7 +33,7 @@ func (r *Run) consume() error {
 		for err == nil {
 			r.readBlocks(blocks)
 			blocks, err = r.openBlocks(openTime)
-			for err != nil && pause(r.ctx, reconnectWait) {
+			for err != nil && clock.Sleep(r.ctx, reconnectWait) {
 				blocks, err = r.openBlocks(openTime)
 			}
 		}

@@ -14,7 +14,6 @@
 package fleet
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -222,16 +221,4 @@ func encode(v any) []byte {
 		panic("BUG: a message of the fleet cannot be encoded: " + err.Error())
 	}
 	return b
-}
-
-// pause waits, or returns false when ctx ends.
-func pause(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-t.C:
-		return true
-	}
 }

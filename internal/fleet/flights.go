@@ -6,6 +6,7 @@ import (
 	"github.com/klauspost/compress/s2"
 
 	"github.com/redline-bench/redline/internal/engine"
+	"github.com/redline-bench/redline/internal/record"
 )
 
 // mostFlights limits the memory that a list of requests in flight may take. A worker has fewer slots.
@@ -33,30 +34,25 @@ func unpackFlights(packed []byte) ([]engine.Flight, error) {
 	if len(packed) == 0 {
 		return nil, nil
 	}
-	if size, err := s2.DecodedLen(packed); err != nil || size > maxBlock {
-		return nil, errBlock
-	}
-	b, err := s2.Decode(nil, packed)
+	b, err := decompress(packed)
 	if err != nil {
+		return nil, err
+	}
+	in := record.Unpacker{Rest: b}
+	n := in.Unsigned()
+	if in.Broken || n > mostFlights {
 		return nil, errBlock
 	}
-	n, k := binary.Uvarint(b)
-	if k <= 0 || n > mostFlights {
-		return nil, errBlock
-	}
-	b = b[k:]
 	var out []engine.Flight
-	slot, sent := 0, int64(0)
+	var last engine.Flight
 	for range n {
-		var v [3]int64
-		for i := range v {
-			if v[i], k = binary.Varint(b); k <= 0 {
-				return nil, errBlock
-			}
-			b = b[k:]
+		last.Slot += int(in.Signed())
+		last.Sent += in.Signed()
+		last.Due = last.Sent - in.Signed()
+		if in.Broken {
+			return nil, errBlock
 		}
-		slot, sent = slot+int(v[0]), sent+v[1]
-		out = append(out, engine.Flight{Slot: slot, Due: sent - v[2], Sent: sent})
+		out = append(out, last)
 	}
 	return out, nil
 }

@@ -354,7 +354,7 @@ func (r *Run) Ended(lv *result.Level, limits []result.Reason) error {
 func insist(ctx context.Context, do func() error) error {
 	for {
 		err := do()
-		if err == nil || !pause(ctx, resendAfter) {
+		if err == nil || !clock.Sleep(ctx, resendAfter) {
 			return err
 		}
 	}

@@ -116,7 +116,7 @@ func (r *crew) measureClock(ctx context.Context, m *member) error {
 
 // keepClocks measures the clocks again and again: they drift.
 func (r *crew) keepClocks() {
-	for pause(r.ctx, keepClocksEvery) {
+	for clock.Sleep(r.ctx, keepClocksEvery) {
 		r.each(func(m *member) {
 			if r.alive(m) {
 				_ = r.measureClock(r.ctx, m) // an old offset is better than none, and watch notices lost workers
@@ -136,7 +136,7 @@ func (r *crew) beat() {
 	data := encode(request{Kind: kindHeartbeat, Epoch: r.claim.entry.Epoch})
 	for {
 		_ = r.bus.nc.Publish(runSubject(r.conf.Fleet.Run), data) // the next one comes soon
-		if !pause(r.ctx, heartbeatEvery) {
+		if !clock.Sleep(r.ctx, heartbeatEvery) {
 			return
 		}
 	}
@@ -145,7 +145,7 @@ func (r *crew) beat() {
 // watch looks for workers that send nothing any more.
 func (r *crew) watch() {
 	last, away := clock.Now(), int64(0) // since when there is no connection
-	for pause(r.ctx, watchEvery) {
+	for clock.Sleep(r.ctx, watchEvery) {
 		now := clock.Now()
 		if !r.bus.nc.IsConnected() {
 			if away == 0 {

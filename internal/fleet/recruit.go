@@ -13,6 +13,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/redline-bench/redline/internal/cleantext"
+	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/profile"
 	"github.com/redline-bench/redline/internal/unit"
 )
@@ -155,7 +156,7 @@ func (r *crew) request(ctx context.Context, m *member, q request) (reply, error)
 		if ctx.Err() != nil || errors.Is(err, nats.ErrConnectionClosed) {
 			return reply{}, err
 		}
-		if !errors.Is(err, context.DeadlineExceeded) && !pause(ctx, resendAfter) { // the error came at once
+		if !errors.Is(err, context.DeadlineExceeded) && !clock.Sleep(ctx, resendAfter) { // the error came at once
 			return reply{}, err
 		}
 	}

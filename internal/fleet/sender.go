@@ -97,7 +97,7 @@ func (o *sender) send(h *Head) {
 	for o.room() <= 0 && o.s.ctx.Err() == nil {
 		o.settle()
 		if o.room() <= 0 {
-			pause(o.s.ctx, time.Millisecond)
+			clock.Sleep(o.s.ctx, time.Millisecond)
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package profile
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/redline-bench/redline/internal/measure"
@@ -67,43 +66,19 @@ func (p *Parts) Judge(lv *result.Level, l *measure.Load) (reasons []result.Reaso
 	l.CPU, l.Busy, l.GCPause, l.SchedDelay, l.Stalled, l.Standstill, l.MaxProcs = 0, 0, 0, 0, 0, 0, 0
 	own := measure.Load{Wall: l.Wall, Held: l.Held, Options: l.Options}
 	for i, to := range p.workers.Readings() {
-		w, why := p.worker(i, &to, own)
-		for _, r := range why {
-			r.What = fmt.Sprintf("worker %s: %s", to.Name, r.What)
-			reasons = append(reasons, r)
-		}
-		lv.Workers = append(lv.Workers, w)
-		cpu, busy := p.usage(i, &to, l.Wall)
-		l.CPU += cpu
-		l.MaxProcs += to.MaxProcs
-		l.Busy = max(l.Busy, busy)
-		l.GCPause, l.SchedDelay = max(l.GCPause, to.GCPause), max(l.SchedDelay, to.SchedDelay)
+		reasons = append(reasons, addWorker(lv, l, p.list[i], &to, p.load(i, &to, own))...)
 	}
 	return reasons
 }
 
-// usage is the CPU time that worker i used, and the share of its machine that was in use. Readings come at intervals: their time is longer
-// than that of the parts, which have their share of the CPU time.
-func (p *Parts) usage(i int, to *Reading, wall time.Duration) (cpu time.Duration, busy float64) {
+// load is the load of worker i. The rate and the number in flight are judged for all workers together. Readings come at intervals: their
+// time is longer than that of the parts, which have their share of the CPU time.
+func (p *Parts) load(i int, to *Reading, l measure.Load) measure.Load {
 	from := &p.from[i]
 	u := to.Vitals.Since(from.Vitals)
-	return time.Duration(float64(u.CPU) * min(1, float64(wall)/float64(max(1, to.At-from.At)))), u.Busy
-}
-
-// worker is what worker i did, and why it limited the level. The rate and the number in flight are judged for all workers together.
-func (p *Parts) worker(i int, to *Reading, l measure.Load) (result.Worker, []result.Reason) {
-	l.CPU, l.Busy = p.usage(i, to, l.Wall)
-	l.MaxProcs = to.MaxProcs
-	l.GCPause, l.SchedDelay, l.Standstill, l.Stalled = to.GCPause, to.SchedDelay, to.Standstill, to.Stalled-p.from[i].Stalled
+	l.CPU = time.Duration(float64(u.CPU) * min(1, float64(l.Wall)/float64(max(1, to.At-from.At))))
+	l.Busy, l.MaxProcs = u.Busy, to.MaxProcs
+	l.GCPause, l.SchedDelay, l.Standstill, l.Stalled = to.GCPause, to.SchedDelay, to.Standstill, to.Stalled-from.Stalled
 	l.SendRate = float64(p.list[i].Sent()) / max(time.Nanosecond, l.Wall).Seconds()
-	w, why := p.list[i].Worker(to.Name, l)
-	if w.Lost = to.Lost; w.Lost != "" {
-		why = []result.Reason{lost(w.Lost)}
-	}
-	return w, why
-}
-
-// lost is the reason why a worker that is lost limited a level.
-func lost(why string) result.Reason {
-	return result.Reason{What: "was lost: " + why + "; its share of the load was not sent", Try: "look at the worker and its machine, then run again"}
+	return l
 }

@@ -78,10 +78,8 @@ func (m *levelRun) readServerInTime(ctx context.Context, p *pass) {
 	}
 	p.serverAtEnd = make(chan serverReading, 1)
 	go func() {
-		select {
-		case <-ctx.Done():
+		if !clock.Sleep(ctx, time.Duration(p.until-clock.Now())) {
 			return
-		case <-time.After(time.Duration(p.until - clock.Now())):
 		}
 		s, err := m.stats(ctx)
 		p.serverAtEnd <- serverReading{s, err}

@@ -133,23 +133,29 @@ func (m *levelRun) judgeWorkers(used []*pass, duration time.Duration) []result.R
 			total.Merge(p.parts[i])
 		}
 		m.shareOf(&l, total, i, len(last))
-		w, why := total.Worker(to.Name, l)
-		if w.Lost = to.Lost; w.Lost != "" {
-			why = []result.Reason{lost(w.Lost)}
-		}
-		for _, r := range why {
-			r.What = fmt.Sprintf("worker %s: %s", to.Name, r.What)
-			reasons = append(reasons, r)
-		}
-		m.lv.Workers = append(m.lv.Workers, w)
-		m.load.CPU += l.CPU
-		m.load.MaxProcs += l.MaxProcs
-		m.load.Busy = max(m.load.Busy, l.Busy)
-		m.load.GCPause, m.load.SchedDelay = max(m.load.GCPause, l.GCPause), max(m.load.SchedDelay, l.SchedDelay)
-		m.load.Connections += l.Connections
-		m.load.ConnectionBusy = max(m.load.ConnectionBusy, l.ConnectionBusy)
+		reasons = append(reasons, addWorker(m.lv, &m.load, total, to, l)...)
 	}
 	return reasons
+}
+
+// addWorker adds to a level what a worker did, and to the readings of all workers those of its load l. It returns the reasons why the
+// worker limited the level.
+func addWorker(lv *result.Level, all *measure.Load, part *measure.Part, to *Reading, l measure.Load) []result.Reason {
+	w, why := part.Worker(to.Name, l)
+	if w.Lost = to.Lost; w.Lost != "" {
+		why = []result.Reason{{What: "was lost: " + w.Lost + "; its share of the load was not sent", Try: "look at the worker and its machine, then run again"}}
+	}
+	for i := range why {
+		why[i].What = fmt.Sprintf("worker %s: %s", to.Name, why[i].What)
+	}
+	lv.Workers = append(lv.Workers, w)
+	all.CPU += l.CPU
+	all.MaxProcs += l.MaxProcs
+	all.Busy = max(all.Busy, l.Busy)
+	all.GCPause, all.SchedDelay = max(all.GCPause, l.GCPause), max(all.SchedDelay, l.SchedDelay)
+	all.Connections += l.Connections
+	all.ConnectionBusy = max(all.ConnectionBusy, l.ConnectionBusy)
+	return why
 }
 
 // shareOf sets the load that worker i of n was asked for, and what it sent of it.

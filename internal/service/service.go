@@ -77,6 +77,14 @@ type Header struct{ Name, Value string }
 // Request is a prepared request, opaque to the engine.
 type Request any
 
+// Car is one request of a train: several requests of a sequence that are one call, sent without waiting for answers in between.
+type Car struct {
+	Inputs     Inputs
+	ID         uint64 // correlation id
+	Name       string // correlation id as text; used where it is not empty
+	Start, End bool
+}
+
 // Vars are the parts of a request that differ from send to send. They are written into reserved places of
 // the prepared bytes.
 type Vars struct {

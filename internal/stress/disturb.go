@@ -28,7 +28,7 @@ func (r *run) disturb(ctx context.Context, wg *sync.WaitGroup) {
 	if r.plan.CutEvery > 0 {
 		wg.Go(func() {
 			rng := rand.New(rand.NewPCG(uint64(r.plan.Seed), 1))
-			for sleep(ctx, r.plan.CutEvery) {
+			for clock.Sleep(ctx, r.plan.CutEvery) {
 				r.cfg.Cutter.Cut(rng)
 			}
 		})
@@ -61,11 +61,11 @@ func (c *counted) Unload(ctx context.Context) error {
 // Unload unloads the model at this interval and loads it again after down, until ctx ends. It always leaves the model loaded. It
 // returns how often it unloaded the model.
 func Unload(ctx context.Context, c Control, every, down time.Duration) (n int, err error) {
-	for sleep(ctx, every) {
+	for clock.Sleep(ctx, every) {
 		err = c.Unload(ctx)
 		if err == nil {
 			n++
-			sleep(ctx, down)
+			clock.Sleep(ctx, down)
 		}
 		again, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 		back := c.Load(again)
@@ -78,16 +78,6 @@ func Unload(ctx context.Context, c Control, every, down time.Duration) (n int, e
 		}
 	}
 	return n, nil
-}
-
-// sleep waits; it returns false when ctx has ended.
-func sleep(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-time.After(d):
-		return ctx.Err() == nil
-	case <-ctx.Done():
-		return false
-	}
 }
 
 // cutDuring reports whether a connection was cut between two times.

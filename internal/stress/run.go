@@ -21,7 +21,7 @@ type Config struct {
 	Model   *service.Model
 	// Train makes one call of several requests of a sequence, which are sent without waiting for responses. If it is nil, a call
 	// is one request.
-	Train func(cars []Car) (service.Request, error)
+	Train func(cars []service.Car) (service.Request, error)
 	// Control loads and unloads the model; needed with Plan.Chaos.
 	Control Control
 	// Cutter is the proxy between client and server; needed with Plan.CutEvery.
@@ -34,14 +34,6 @@ type Config struct {
 	Tap func(*record.Record) error
 	// Observer receives the events of the run. Its methods are called from several goroutines.
 	Observer Observer
-}
-
-// Car is one request of a train.
-type Car struct {
-	Inputs     service.Inputs
-	ID         uint64
-	Name       string // the correlation id as text, where that is requested
-	Start, End bool
 }
 
 // Observer receives the progress of a run.
@@ -255,13 +247,13 @@ func (r *run) couple(steps []Step) int {
 
 // prepare makes the call that carries the steps.
 func (r *run) prepare(l *line, steps []Step) (service.Request, error) {
-	cars := make([]Car, len(steps))
+	cars := make([]service.Car, len(steps))
 	for i := range steps {
 		in, err := r.model.inputs(steps[i].Value)
 		if err != nil {
 			return nil, err
 		}
-		cars[i] = Car{Inputs: in, ID: uint64(l.id), Start: steps[i].Start, End: steps[i].End}
+		cars[i] = service.Car{Inputs: in, ID: uint64(l.id), Start: steps[i].Start, End: steps[i].End}
 		if r.plan.StringIDs {
 			cars[i].Name = l.name
 		}

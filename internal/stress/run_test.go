@@ -15,7 +15,6 @@ import (
 
 	"github.com/redline-bench/redline/internal/engine"
 	"github.com/redline-bench/redline/internal/plan"
-	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/service/kserve/rpc"
 	"github.com/redline-bench/redline/internal/service/kserve/train"
 	"github.com/redline-bench/redline/internal/stress"
@@ -81,13 +80,7 @@ func try(t *testing.T, addr string, o *stress.Plan, change func(*stress.Config))
 			t.Fatal(err)
 		}
 		cfg.Service = svc
-		cfg.Train = func(cars []stress.Car) (service.Request, error) {
-			list := make([]train.Car, len(cars))
-			for i, c := range cars {
-				list[i] = train.Car(c)
-			}
-			return svc.Train(list)
-		}
+		cfg.Train = svc.Train
 	}
 	defer cfg.Service.Close()
 	m, err := cfg.Service.Describe(t.Context())

@@ -118,26 +118,11 @@ func (a *accumulator) decode(t tensor.Tensor) (int64, error) {
 	if size := t.Type.Size(); t.Type != a.output.Type || len(t.Data) < size {
 		return 0, fmt.Errorf("output %s came as %s with %d bytes, not as %s", t.Name, t.Type, len(t.Data), a.output.Type)
 	}
-	le := binary.LittleEndian
-	switch t.Type {
-	case tensor.Int8:
-		return int64(int8(t.Data[0])), nil
-	case tensor.Uint8:
-		return int64(t.Data[0]), nil
-	case tensor.Int16:
-		return int64(int16(le.Uint16(t.Data))), nil
-	case tensor.Uint16:
-		return int64(le.Uint16(t.Data)), nil
-	case tensor.Int32:
-		return int64(int32(le.Uint32(t.Data))), nil
-	case tensor.Uint32:
-		return int64(le.Uint32(t.Data)), nil
-	case tensor.Int64, tensor.Uint64:
-		return int64(le.Uint64(t.Data)), nil
-	case tensor.FP32:
-		return int64(math.Float32frombits(le.Uint32(t.Data))), nil
-	case tensor.FP64:
-		return int64(math.Float64frombits(le.Uint64(t.Data))), nil
+	switch n := tensor.Number(t.Type, t.Data); t.Type {
+	case tensor.Int8, tensor.Uint8, tensor.Int16, tensor.Uint16, tensor.Int32, tensor.Uint32, tensor.Int64, tensor.Uint64:
+		return n.Whole, nil
+	case tensor.FP32, tensor.FP64:
+		return int64(n.Real), nil
 	case tensor.Bytes:
 		return decodeText(t.Data)
 	default:

@@ -1,7 +1,6 @@
 package tensor
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math"
 	"strconv"
@@ -88,37 +87,20 @@ func plain(v jsonscan.Value) bool {
 
 // AppendNumber appends one element that has a size: a number or a truth value.
 func AppendNumber(dst []byte, t Datatype, raw []byte) []byte {
-	le := binary.LittleEndian
-	switch t {
+	switch n := Number(t, raw); t {
 	case Bool:
-		return strconv.AppendBool(dst, raw[0] != 0)
-	case Uint8:
-		return strconv.AppendUint(dst, uint64(raw[0]), 10)
-	case Uint16:
-		return strconv.AppendUint(dst, uint64(le.Uint16(raw)), 10)
-	case Uint32:
-		return strconv.AppendUint(dst, uint64(le.Uint32(raw)), 10)
+		return strconv.AppendBool(dst, n.Whole != 0)
 	case Uint64:
-		return strconv.AppendUint(dst, le.Uint64(raw), 10)
-	case Int8:
-		return strconv.AppendInt(dst, int64(int8(raw[0])), 10)
-	case Int16:
-		return strconv.AppendInt(dst, int64(int16(le.Uint16(raw))), 10)
-	case Int32:
-		return strconv.AppendInt(dst, int64(int32(le.Uint32(raw))), 10)
-	case Int64:
-		return strconv.AppendInt(dst, int64(le.Uint64(raw)), 10)
-	case FP16:
-		return appendFloat(dst, float64(Float32FromFP16(le.Uint16(raw))), 32)
-	case BF16:
-		return appendFloat(dst, float64(Float32FromBF16(le.Uint16(raw))), 32)
-	case FP32:
-		return appendFloat(dst, float64(math.Float32frombits(le.Uint32(raw))), 32)
+		return strconv.AppendUint(dst, uint64(n.Whole), 10)
+	case FP16, BF16, FP32:
+		return appendFloat(dst, n.Real, 32)
 	case FP64:
-		return appendFloat(dst, math.Float64frombits(le.Uint64(raw)), 64)
+		return appendFloat(dst, n.Real, 64)
 	case Invalid, Bytes, JSON: // the caller has handled them
+		return dst
+	default:
+		return strconv.AppendInt(dst, n.Whole, 10)
 	}
-	return dst
 }
 
 // appendFloat writes the shortest digits that read back as the same number of that many bits.

@@ -20,7 +20,7 @@ import (
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/service"
-	"github.com/redline-bench/redline/internal/service/kserve/repository"
+	"github.com/redline-bench/redline/internal/service/kserve"
 	"github.com/redline-bench/redline/internal/service/kserve/train"
 	"github.com/redline-bench/redline/internal/stress"
 	"github.com/redline-bench/redline/internal/term"
@@ -97,14 +97,17 @@ type run struct {
 	embedded *command.Embedded
 	cutter   *stress.Cutter
 	svc      service.Service
+	direct   service.Service // past the proxy that cuts connections
 	outcome  *outcome.Outcome
 	mu       sync.Mutex // guards what is printed
 }
 
 func (s *run) close() {
 	s.outcome.Close()
-	if s.svc != nil {
-		_ = s.svc.Close() // nothing is left to report it to
+	for _, svc := range []service.Service{s.svc, s.direct} {
+		if svc != nil {
+			_ = svc.Close() // nothing is left to report it to
+		}
 	}
 	if s.cutter != nil {
 		_ = s.cutter.Close()
@@ -127,7 +130,7 @@ func (s *run) sequences() int {
 	start := time.Now()
 	s.sigs.Enter(command.Loading)
 	sum, err := stress.Run(s.sigs.Soft, s.sigs.Hard, stress.Config{
-		Plan: &s.plan, Service: s.svc, Model: model, Train: s.couple(), Control: s.repository(), Cutter: s.cutter, Observer: watcher{s},
+		Plan: &s.plan, Service: s.svc, Model: model, Train: s.couple(), Control: s.control(), Cutter: s.cutter, Observer: watcher{s},
 		Tap: s.tap(), ServerIdle: idle,
 	})
 	s.sigs.Enter(command.Writing)
@@ -198,14 +201,14 @@ func (s *run) start() (m *service.Model, idle time.Duration, err error) {
 	if m, err = svc.Describe(s.sigs.Soft); err != nil {
 		return nil, 0, err
 	}
-	batcher, err := s.repository().Batcher(s.sigs.Soft)
+	cfg, err := s.direct.(kserve.Source).Config(s.sigs.Soft, s.plan.Target.Model, "")
 	if err != nil {
 		return nil, 0, err
 	}
-	if s.plan.StringIDs && batcher.Numbers {
+	if s.plan.StringIDs && cfg.NumberIDs {
 		return nil, 0, fmt.Errorf("model %s takes correlation ids as numbers: --string-ids needs a CORRID of TYPE_STRING in its configuration", m.Name)
 	}
-	return m, batcher.Idle, nil
+	return m, cfg.SequenceIdle, nil
 }
 
 // connect puts addresses into the plan that are known only now: with --embedded it starts the server, and with --cut the proxy that
@@ -218,37 +221,53 @@ func (s *run) connect() (err error) {
 		s.plan.Server = stress.Address{Host: s.embedded.Address(s.plan.Target.Protocol)}
 	}
 	address := s.plan.Server
+	at := func(a stress.Address) *plan.Plan {
+		return s.plan.With(func(p *plan.Plan) { p.Target.URL = a.String() })
+	}
+	if s.direct, err = kind.Open(at(address)); err != nil {
+		return err
+	}
 	if s.plan.CutEvery > 0 {
 		if s.cutter, err = stress.NewCutter(s.sigs.Soft, address.Host); err != nil {
 			return err
 		}
 		address.Host = s.cutter.Addr()
 	}
-	s.plan.Plan = s.plan.With(func(p *plan.Plan) { p.Target.URL = address.String() })
+	s.plan.Plan = at(address)
 	return nil
 }
 
-// repository is the server's model repository, over the protocol of the run.
-func (s *run) repository() repository.Repository {
-	if s.plan.Target.Protocol == plan.HTTP {
-		return repository.HTTP(s.plan.Server.URL(), s.plan.Target.Model)
+// control loads and unloads the model under test.
+type control struct {
+	service.Controller
+	model string
+}
+
+func (s *run) control() control { return control{s.direct.(service.Controller), s.plan.Target.Model} }
+
+// Load implements stress.Control.
+func (c control) Load(ctx context.Context) error {
+	return refused("load", c.LoadModel(ctx, c.model, nil))
+}
+
+// Unload implements stress.Control.
+func (c control) Unload(ctx context.Context) error {
+	return refused("unload", c.UnloadModel(ctx, c.model))
+}
+
+func refused(what string, err error) error {
+	if err == nil {
+		return nil
 	}
-	return repository.GRPC(s.plan.Server.Host, s.plan.Target.Model)
+	return errors.New(what + " the model: " + err.Error() + " (does the server run with --model-control-mode=explicit?)")
 }
 
 // couple returns a function that sends several requests as one call, or nil if the protocol has no streams.
-func (s *run) couple() func(cars []stress.Car) (service.Request, error) {
-	svc, ok := s.svc.(*train.Service)
-	if !ok {
-		return nil
+func (s *run) couple() func(cars []service.Car) (service.Request, error) {
+	if svc, ok := s.svc.(*train.Service); ok {
+		return svc.Train
 	}
-	return func(cars []stress.Car) (service.Request, error) {
-		list := make([]train.Car, len(cars))
-		for i, c := range cars {
-			list[i] = train.Car(c)
-		}
-		return svc.Train(list)
-	}
+	return nil
 }
 
 func (s *run) writeJSON(sum *stress.Summary) error {
@@ -307,7 +326,7 @@ func (s *run) chaos() int {
 	s.sigs.Enter(command.Loading)
 	ctx, cancel := context.WithTimeout(s.sigs.Soft, s.plan.Duration)
 	defer cancel()
-	n, err := stress.Unload(ctx, s.repository(), s.plan.Chaos, s.plan.ChaosDown)
+	n, err := stress.Unload(ctx, s.control(), s.plan.Chaos, s.plan.ChaosDown)
 	fmt.Fprintf(s.Stdout, "unloaded and loaded %s %d times\n", s.plan.Target.Model, n)
 	if err != nil {
 		return s.failed(err)

@@ -107,42 +107,19 @@ func pack(b []byte, a *ask, s *llm.Sample) []byte {
 // errRow means that bytes are no row of a request.
 var errRow = errors.New("what the worker passed on of a request is damaged")
 
-// unpacker reads the row of a request. After a fault it yields zero values.
+// unpacker reads the row of a request.
 type unpacker struct {
-	b      []byte
-	base   int64
-	broken bool
+	record.Unpacker
+	base int64
 }
 
-func (u *unpacker) fail() {
-	u.b, u.broken = nil, true
-}
-
-func (u *unpacker) octet() byte {
-	if len(u.b) == 0 {
-		u.fail()
-		return 0
-	}
-	c := u.b[0]
-	u.b = u.b[1:]
-	return c
-}
-
-func (u *unpacker) number() int {
-	n, size := binary.Varint(u.b)
-	if size <= 0 {
-		u.fail()
-		return 0
-	}
-	u.b = u.b[size:]
-	return int(n)
-}
+func (u *unpacker) number() int { return int(u.Signed()) }
 
 // length is the number of things that follow: each takes a byte at least.
 func (u *unpacker) length() int {
 	n := u.number()
-	if n < 0 || n > len(u.b) {
-		u.fail()
+	if n < 0 || n > len(u.Rest) {
+		u.Fail()
 		return 0
 	}
 	return n
@@ -150,36 +127,33 @@ func (u *unpacker) length() int {
 
 // bytes are valid as long as the row. An empty text is nil.
 func (u *unpacker) bytes() []byte {
-	n := u.length()
-	if n == 0 {
-		return nil
+	if n := u.length(); n > 0 {
+		return u.Take(uint64(n))
 	}
-	s := u.b[:n:n]
-	u.b = u.b[n:]
-	return s
+	return nil
 }
 
 func (u *unpacker) time() int64 {
-	if u.octet() == 0 {
+	if u.Octet() == 0 {
 		return 0
 	}
 	return u.base + int64(u.number())
 }
 
 func (u *unpacker) count() llm.Count {
-	from := llm.Origin(u.octet())
+	from := llm.Origin(u.Octet())
 	if from > llm.Counted {
-		u.fail()
+		u.Fail()
 	}
 	return llm.Count{From: from, Tokens: u.number()}
 }
 
 // unpack reads the row of a request whose record has the times of this process's clock.
 func (r *run) unpack(row []byte, rec *record.Record, a *ask, s *llm.Sample) error {
-	u := unpacker{b: row, base: rec.Sent}
+	u := unpacker{record.Unpacker{Rest: row}, rec.Sent}
 	chunks, wire := s.Chunks[:0], r.wire[:0]
 	*s = llm.Sample{Slot: rec.Slot, Due: rec.Due, Sent: rec.Sent, Class: rec.Class, In: rec.Out, Out: rec.In}
-	marks := u.octet()
+	marks := u.Octet()
 	s.Streamed, s.Cut, a.cut = marks&markStreamed != 0, marks&markCut != 0, marks&markAsked != 0
 	for _, to := range []*string{&s.Conversation, &s.RequestID, &s.Session, &s.Err, &s.Text, &s.Thought} {
 		*to = string(u.bytes())
@@ -204,7 +178,7 @@ func (r *run) unpack(row []byte, rec *record.Record, a *ask, s *llm.Sample) erro
 		r.tokenizer = llm.Own{Input: u.number(), Output: u.number()}
 	}
 	for range u.length() {
-		c := llm.Chunk{Kind: llm.ChunkKind(u.octet()), Tokens: int32(u.number()), At: u.time()}
+		c := llm.Chunk{Kind: llm.ChunkKind(u.Octet()), Tokens: int32(u.number()), At: u.time()}
 		u.base = c.At
 		chunks = append(chunks, c)
 	}
@@ -217,7 +191,7 @@ func (r *run) unpack(row []byte, rec *record.Record, a *ask, s *llm.Sample) erro
 	for range u.length() {
 		a.bodies = append(a.bodies, u.bytes())
 	}
-	if u.broken || len(u.b) > 0 {
+	if u.Broken || len(u.Rest) > 0 {
 		return errRow
 	}
 	return nil

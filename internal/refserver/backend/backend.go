@@ -67,38 +67,51 @@ func New(name string, cfg *kserve.ModelConfig, env Env) (Instance, error) {
 	}
 	switch name {
 	case "identity", "delay":
-		return &identity{cfg: cfg, latency: lat}, nil
+		return &each{lat, identity(cfg)}, nil
 	case "fault":
-		b := &fault{identity: identity{cfg: cfg, latency: lat}}
+		every := 0
 		if env.Instances > par.integer("fail_above", 0) {
-			b.every = par.integer("fail_every", 10)
+			every = par.integer("fail_every", 10)
 		}
-		return b, nil
+		return &each{lat, fault(cfg, every)}, nil
 	case "blank":
 		return newBlank(cfg, par, lat, env)
 	case "add_sub":
-		return &addSub{cfg: cfg, latency: lat}, nil
+		return &each{lat, addSub(cfg)}, nil
 	case "accumulate":
-		return &accumulate{cfg: cfg, latency: lat, sums: map[string]int64{}}, nil
+		return &each{lat, accumulate(cfg)}, nil
 	case "sequence":
-		return &sequence{cfg: cfg, latency: lat}, nil
+		return &each{lat, sequence(cfg)}, nil
 	case "repeat":
 		return &repeat{env: env}, nil
 	case "tokenize":
-		return tokenize{}, nil
+		return &each{one: tokenize}, nil
 	case "detokenize":
-		return detokenize{}, nil
+		return &each{one: detokenize}, nil
 	case "classifier":
-		return &classifier{cfg: cfg, latency: lat}, nil
+		return &each{lat, classifier(cfg)}, nil
 	case "decode_image":
 		if dims := cfg.GetOutput()[0].GetDims(); len(dims) != 3 || dims[2] != 3 {
 			return nil, infer.Errorf(infer.InvalidArg, "the output of model '%s' must have a height, a width and 3 channels", cfg.GetName())
 		}
-		return &decodeImage{cfg: cfg}, nil
+		return &each{one: decodeImage(cfg)}, nil
 	case "mock_llm":
 		return newMockLLM(par, env)
 	}
 	return nil, infer.Errorf(infer.InvalidArg, "unable to find backend '%s' for model '%s'; the built-in ones are %v", name, cfg.GetName(), Names())
+}
+
+// each is an instance that responds to one job after the other, when the time of the whole batch has passed.
+type each struct {
+	latency latency
+	one     func(j *Job)
+}
+
+func (b *each) Execute(ctx context.Context, jobs []*Job) {
+	b.latency.spend(ctx, time.Now(), jobs)
+	for _, j := range jobs {
+		b.one(j)
+	}
 }
 
 // params reads a model's free parameters.

@@ -2,7 +2,6 @@ package backend
 
 import (
 	"bytes"
-	"context"
 	"encoding/binary"
 	"hash/crc32"
 	"image"
@@ -10,7 +9,6 @@ import (
 	_ "image/jpeg" // and of this
 	_ "image/png"  // and of this
 	"math"
-	"time"
 
 	"github.com/redline-bench/redline/internal/proto/kserve"
 	"github.com/redline-bench/redline/internal/refserver/infer"
@@ -18,20 +16,14 @@ import (
 )
 
 // classifier replaces a network that classifies: the scores add up to one, and the winning class depends only on the input.
-type classifier struct {
-	cfg     *kserve.ModelConfig
-	latency latency
-}
-
-func (b *classifier) Execute(ctx context.Context, jobs []*Job) {
-	b.latency.spend(ctx, time.Now(), jobs)
-	out := b.cfg.GetOutput()[0]
+func classifier(cfg *kserve.ModelConfig) func(*Job) {
+	out := cfg.GetOutput()[0]
 	classes := 1
 	for _, d := range out.GetDims() {
 		classes *= int(max(d, 1))
 	}
-	for _, j := range jobs {
-		in := j.Input(b.cfg.GetInput()[0].GetName())
+	return func(j *Job) {
+		in := j.Input(cfg.GetInput()[0].GetName())
 		rows := max(j.Batch, 1)
 		width := len(in.Data) / rows
 		var data []byte
@@ -52,21 +44,19 @@ func appendScores(b []byte, winner, classes int) []byte {
 }
 
 // decodeImage turns files of images into pixels between -1 and 1, of the height, width and channels that its output has.
-type decodeImage struct{ cfg *kserve.ModelConfig }
-
-func (b *decodeImage) Execute(_ context.Context, jobs []*Job) {
-	out := b.cfg.GetOutput()[0]
-	for _, j := range jobs {
+func decodeImage(cfg *kserve.ModelConfig) func(*Job) {
+	out := cfg.GetOutput()[0]
+	return func(j *Job) {
 		var data []byte
 		var err error
-		for rest := j.Input(b.cfg.GetInput()[0].GetName()).Data; len(rest) > 0 && err == nil; {
+		for rest := j.Input(cfg.GetInput()[0].GetName()).Data; len(rest) > 0 && err == nil; {
 			var file string
 			file, rest = nextString(rest)
 			data, err = appendPixels(data, file, int(out.GetDims()[0]), int(out.GetDims()[1]))
 		}
 		if err != nil {
 			j.Fail(infer.Errorf(infer.InvalidArg, "the image cannot be read: %v", err))
-			continue
+			return
 		}
 		j.Send(shaped(j.Request, out.GetName(), tensor.FP32, data, out.GetDims()...))
 	}

@@ -16,34 +16,30 @@ import (
 const vocabulary = 32000
 
 // tokenize gives one id for each word of a text.
-type tokenize struct{}
-
-func (tokenize) Execute(_ context.Context, jobs []*Job) {
-	for _, j := range jobs {
-		query, length := j.Input("QUERY"), j.Input("REQUEST_OUTPUT_LEN")
-		var rows [][]uint32
-		width := 0
-		for rest := query.Data; len(rest) > 0; {
-			var text string
-			text, rest = nextString(rest)
-			rows = append(rows, wordIDs(text))
-			width = max(width, len(rows[len(rows)-1]))
-		}
-		ids, lens := make([]byte, 0, 4*width*len(rows)), make([]byte, 0, 4*len(rows))
-		for _, row := range rows {
-			for k := range width {
-				var id uint32
-				if k < len(row) {
-					id = row[k]
-				}
-				ids = binary.LittleEndian.AppendUint32(ids, id)
-			}
-			lens = binary.LittleEndian.AppendUint32(lens, uint32(len(row)))
-		}
-		j.Send(shaped(j.Request, "INPUT_ID", tensor.Int32, ids, int64(width)),
-			shaped(j.Request, "REQUEST_INPUT_LEN", tensor.Int32, lens, 1),
-			tensor.Tensor{Name: "REQUEST_OUTPUT_LEN", Type: tensor.Int32, Shape: length.Shape, Data: length.Data})
+func tokenize(j *Job) {
+	query, length := j.Input("QUERY"), j.Input("REQUEST_OUTPUT_LEN")
+	var rows [][]uint32
+	width := 0
+	for rest := query.Data; len(rest) > 0; {
+		var text string
+		text, rest = nextString(rest)
+		rows = append(rows, wordIDs(text))
+		width = max(width, len(rows[len(rows)-1]))
 	}
+	ids, lens := make([]byte, 0, 4*width*len(rows)), make([]byte, 0, 4*len(rows))
+	for _, row := range rows {
+		for k := range width {
+			var id uint32
+			if k < len(row) {
+				id = row[k]
+			}
+			ids = binary.LittleEndian.AppendUint32(ids, id)
+		}
+		lens = binary.LittleEndian.AppendUint32(lens, uint32(len(row)))
+	}
+	j.Send(shaped(j.Request, "INPUT_ID", tensor.Int32, ids, int64(width)),
+		shaped(j.Request, "REQUEST_INPUT_LEN", tensor.Int32, lens, 1),
+		tensor.Tensor{Name: "REQUEST_OUTPUT_LEN", Type: tensor.Int32, Shape: length.Shape, Data: length.Data})
 }
 
 func wordIDs(text string) []uint32 {
@@ -58,24 +54,20 @@ func wordIDs(text string) []uint32 {
 }
 
 // detokenize gives the text of each row of ids.
-type detokenize struct{}
-
-func (detokenize) Execute(_ context.Context, jobs []*Job) {
-	for _, j := range jobs {
-		in := j.Input("TOKENS_BATCH")
-		rows := max(j.Batch, 1)
-		width := len(in.Data) / 4 / rows
-		var out []byte
-		for r := range rows {
-			var text strings.Builder
-			for k := range width {
-				text.WriteString(" tok")
-				text.WriteString(strconv.FormatUint(uint64(binary.LittleEndian.Uint32(in.Data[4*(r*width+k):])), 10))
-			}
-			out = tensor.AppendElement(out, text.String())
+func detokenize(j *Job) {
+	in := j.Input("TOKENS_BATCH")
+	rows := max(j.Batch, 1)
+	width := len(in.Data) / 4 / rows
+	var out []byte
+	for r := range rows {
+		var text strings.Builder
+		for k := range width {
+			text.WriteString(" tok")
+			text.WriteString(strconv.FormatUint(uint64(binary.LittleEndian.Uint32(in.Data[4*(r*width+k):])), 10))
 		}
-		j.Send(shaped(j.Request, "OUTPUT", tensor.Bytes, out, 1))
+		out = tensor.AppendElement(out, text.String())
 	}
+	j.Send(shaped(j.Request, "OUTPUT", tensor.Bytes, out, 1))
 }
 
 // mockLLM makes tokens at a pace: the first after first_token_ms (and prefill_ms_per_token for each token of the prompt),

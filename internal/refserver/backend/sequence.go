@@ -12,52 +12,40 @@ import (
 
 // accumulate keeps a running sum for each sequence: START sets it, every other request adds to it, and the response is
 // the sum so far. With the parameter add_correlation_id, that number is added to the response of END.
-type accumulate struct {
-	cfg     *kserve.ModelConfig
-	latency latency
-	sums    map[string]int64
-}
-
-func (b *accumulate) Execute(ctx context.Context, jobs []*Job) {
-	b.latency.spend(ctx, time.Now(), jobs)
-	for _, j := range jobs {
-		in := j.Input(b.cfg.GetInput()[0].GetName())
+func accumulate(cfg *kserve.ModelConfig) func(*Job) {
+	sums := map[string]int64{}
+	return func(j *Job) {
+		in := j.Input(cfg.GetInput()[0].GetName())
 		size := in.Type.Size()
 		var sum int64
 		for i := 0; size > 0 && i+size <= len(in.Data); i += size {
-			sum += number(in.Type, in.Data[i:]).whole
+			sum += tensor.Number(in.Type, in.Data[i:]).Whole
 		}
 		key := j.Sequence.Key()
 		if !j.Sequence.Start {
-			sum += b.sums[key]
+			sum += sums[key]
 		}
-		b.sums[key] = sum
+		sums[key] = sum
 		if j.Sequence.End {
-			delete(b.sums, key)
-			if b.cfg.GetParameters()["add_correlation_id"].GetStringValue() == "true" {
+			delete(sums, key)
+			if cfg.GetParameters()["add_correlation_id"].GetStringValue() == "true" {
 				sum += correlationNumber(j)
 			}
 		}
 		out := make([]byte, len(in.Data))
 		for i := 0; size > 0 && i+size <= len(out); i += size {
-			putNumber(in.Type, out[i:], num{whole: sum})
+			putNumber(in.Type, out[i:], tensor.Num{Whole: sum})
 		}
-		j.Send(tensor.Tensor{Name: b.cfg.GetOutput()[0].GetName(), Type: in.Type, Shape: in.Shape, Data: out})
+		j.Send(tensor.Tensor{Name: cfg.GetOutput()[0].GetName(), Type: in.Type, Shape: in.Shape, Data: out})
 	}
 }
 
 // sequence behaves like the sequence models of Triton's examples: it returns the input, plus 1 on START; if the model takes the
 // correlation id, the id is added on END.
-type sequence struct {
-	cfg     *kserve.ModelConfig
-	latency latency
-}
-
-func (b *sequence) Execute(ctx context.Context, jobs []*Job) {
-	b.latency.spend(ctx, time.Now(), jobs)
-	corrID := takesCorrelationID(b.cfg)
-	for _, j := range jobs {
-		in := j.Input(b.cfg.GetInput()[0].GetName())
+func sequence(cfg *kserve.ModelConfig) func(*Job) {
+	corrID := takesCorrelationID(cfg)
+	return func(j *Job) {
+		in := j.Input(cfg.GetInput()[0].GetName())
 		var extra int64
 		if j.Sequence.Start {
 			extra++
@@ -65,7 +53,7 @@ func (b *sequence) Execute(ctx context.Context, jobs []*Job) {
 		if corrID && j.Sequence.End {
 			extra += correlationNumber(j)
 		}
-		j.Send(tensor.Tensor{Name: b.cfg.GetOutput()[0].GetName(), Type: in.Type, Shape: in.Shape, Data: plus(in, extra)})
+		j.Send(tensor.Tensor{Name: cfg.GetOutput()[0].GetName(), Type: in.Type, Shape: in.Shape, Data: plus(in, extra)})
 	}
 }
 
@@ -82,8 +70,8 @@ func plus(in *tensor.Tensor, extra int64) []byte {
 	}
 	out, size := make([]byte, len(in.Data)), in.Type.Size()
 	for i := 0; size > 0 && i+size <= len(out); i += size {
-		n := number(in.Type, in.Data[i:])
-		putNumber(in.Type, out[i:], n.add(num{whole: extra, real: float64(extra)}))
+		n := tensor.Number(in.Type, in.Data[i:])
+		putNumber(in.Type, out[i:], n.Add(tensor.Num{Whole: extra, Real: float64(extra)}, 1))
 	}
 	return out
 }

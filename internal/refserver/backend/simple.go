@@ -1,10 +1,8 @@
 package backend
 
 import (
-	"context"
 	"encoding/binary"
 	"strconv"
-	"time"
 
 	"github.com/redline-bench/redline/internal/proto/kserve"
 	"github.com/redline-bench/redline/internal/refserver/infer"
@@ -12,63 +10,42 @@ import (
 )
 
 // identity returns each input as the output at the same position. If an optional input is missing, its output is missing too.
-type identity struct {
-	cfg     *kserve.ModelConfig
-	latency latency
-}
-
-func (b *identity) Execute(ctx context.Context, jobs []*Job) {
-	b.latency.spend(ctx, time.Now(), jobs)
-	for _, j := range jobs {
-		b.answer(j)
+func identity(cfg *kserve.ModelConfig) func(*Job) {
+	return func(j *Job) {
+		ins, outs := cfg.GetInput(), cfg.GetOutput()
+		answer := make([]tensor.Tensor, 0, len(outs))
+		for i := range min(len(ins), len(outs)) {
+			if t := j.Input(ins[i].GetName()); t != nil {
+				answer = append(answer, tensor.Tensor{Name: outs[i].GetName(), Type: t.Type, Shape: t.Shape, Data: t.Data})
+			}
+		}
+		j.Send(answer...)
 	}
 }
 
-func (b *identity) answer(j *Job) {
-	ins, outs := b.cfg.GetInput(), b.cfg.GetOutput()
-	answer := make([]tensor.Tensor, 0, len(outs))
-	for i := range min(len(ins), len(outs)) {
-		if t := j.Input(ins[i].GetName()); t != nil {
-			answer = append(answer, tensor.Tensor{Name: outs[i].GetName(), Type: t.Type, Shape: t.Shape, Data: t.Data})
+// fault is an identity that fails every n-th request; 0 for none.
+func fault(cfg *kserve.ModelConfig, every int) func(*Job) {
+	answer, seen := identity(cfg), 0
+	return func(j *Job) {
+		seen++
+		if every > 0 && seen%every == 0 {
+			j.Fail(infer.Errorf(infer.Internal, "%s: request %d failed on purpose", cfg.GetName(), seen))
+			return
 		}
-	}
-	j.Send(answer...)
-}
-
-// fault is an identity that fails every n-th request (fail_every), if the model has more than so many instances (fail_above).
-type fault struct {
-	identity
-	every, seen int
-}
-
-func (b *fault) Execute(ctx context.Context, jobs []*Job) {
-	b.latency.spend(ctx, time.Now(), jobs)
-	for _, j := range jobs {
-		b.seen++
-		if b.every > 0 && b.seen%b.every == 0 {
-			j.Fail(infer.Errorf(infer.Internal, "%s: request %d failed on purpose", b.cfg.GetName(), b.seen))
-			continue
-		}
-		b.answer(j)
+		answer(j)
 	}
 }
 
 // addSub gives the sum and the difference of its two inputs, of any numeric type or of numbers as text.
-type addSub struct {
-	cfg     *kserve.ModelConfig
-	latency latency
-}
-
-func (b *addSub) Execute(ctx context.Context, jobs []*Job) {
-	b.latency.spend(ctx, time.Now(), jobs)
-	for _, j := range jobs {
-		x, y := j.Input(b.cfg.GetInput()[0].GetName()), j.Input(b.cfg.GetInput()[1].GetName())
+func addSub(cfg *kserve.ModelConfig) func(*Job) {
+	return func(j *Job) {
+		x, y := j.Input(cfg.GetInput()[0].GetName()), j.Input(cfg.GetInput()[1].GetName())
 		sum, diff, err := sumAndDifference(x, y)
 		if err != nil {
 			j.Fail(err)
-			continue
+			return
 		}
-		outs := b.cfg.GetOutput()
+		outs := cfg.GetOutput()
 		j.Send(tensor.Tensor{Name: outs[0].GetName(), Type: x.Type, Shape: x.Shape, Data: sum},
 			tensor.Tensor{Name: outs[1].GetName(), Type: x.Type, Shape: x.Shape, Data: diff})
 	}
@@ -103,9 +80,9 @@ func numberSums(x, y *tensor.Tensor) (sum, diff []byte, err error) {
 	}
 	sum, diff = make([]byte, len(x.Data)), make([]byte, len(x.Data))
 	for i := 0; i+size <= len(x.Data); i += size {
-		a, b := number(x.Type, x.Data[i:]), number(x.Type, y.Data[i:])
-		putNumber(x.Type, sum[i:], a.add(b))
-		putNumber(x.Type, diff[i:], a.sub(b))
+		a, b := tensor.Number(x.Type, x.Data[i:]), tensor.Number(x.Type, y.Data[i:])
+		putNumber(x.Type, sum[i:], a.Add(b, 1))
+		putNumber(x.Type, diff[i:], a.Add(b, -1))
 	}
 	return sum, diff, nil
 }

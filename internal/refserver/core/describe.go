@@ -14,12 +14,16 @@ func ServerMetadata() *kserve.ServerMetadataResponse {
 }
 
 // ModelMetadata describes the tensors of a model.
-func (c *Core) ModelMetadata(m *model.Model) *kserve.ModelMetadataResponse {
+func (c *Core) ModelMetadata(name, version string) (*kserve.ModelMetadataResponse, error) {
+	m, err := c.Models.Get(name, version)
+	if err != nil {
+		return nil, err
+	}
 	d := m.Describe()
 	return &kserve.ModelMetadataResponse{
 		Name: m.Name(), Versions: c.Models.Versions(m.Name()), Platform: m.Platform(),
 		Inputs: tensors(d.Inputs), Outputs: tensors(d.Outputs),
-	}
+	}, nil
 }
 
 func tensors(list []model.Tensor) []*kserve.ModelMetadataResponse_TensorMetadata {

@@ -3,7 +3,6 @@ package infer
 import (
 	"cmp"
 	"encoding/binary"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -59,32 +58,18 @@ func top(t tensor.Datatype, row []byte, n int) []int {
 	return index[:n]
 }
 
+// valueOf is an element for comparisons. Elements of 16 bits are not compared.
 func valueOf(t tensor.Datatype, b []byte) float64 {
-	le := binary.LittleEndian
-	switch t {
-	case tensor.Bool, tensor.Uint8:
-		return float64(b[0])
-	case tensor.Int8:
-		return float64(int8(b[0]))
-	case tensor.Uint16:
-		return float64(le.Uint16(b))
-	case tensor.Int16:
-		return float64(int16(le.Uint16(b)))
-	case tensor.Uint32:
-		return float64(le.Uint32(b))
-	case tensor.Int32:
-		return float64(int32(le.Uint32(b)))
+	switch n := tensor.Number(t, b); t {
+	case tensor.FP16, tensor.BF16:
+		return 0
+	case tensor.FP32, tensor.FP64:
+		return n.Real
 	case tensor.Uint64:
-		return float64(le.Uint64(b))
-	case tensor.Int64:
-		return float64(int64(le.Uint64(b)))
-	case tensor.FP32:
-		return float64(math.Float32frombits(le.Uint32(b)))
-	case tensor.FP64:
-		return math.Float64frombits(le.Uint64(b))
-	case tensor.Invalid, tensor.FP16, tensor.BF16, tensor.Bytes, tensor.JSON:
+		return float64(uint64(n.Whole))
+	default:
+		return float64(n.Whole)
 	}
-	return 0
 }
 
 func valueText(t tensor.Datatype, b []byte) string {

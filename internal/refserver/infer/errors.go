@@ -22,6 +22,7 @@ const (
 	AlreadyExists
 	Canceled
 	TooLarge
+	NotAllowed
 )
 
 // Error is a failure with its kind; its text is what the client sees.
@@ -58,6 +59,8 @@ func (c Code) HTTP() int {
 		return http.StatusNotImplemented
 	case TooLarge:
 		return http.StatusRequestEntityTooLarge
+	case NotAllowed:
+		return http.StatusMethodNotAllowed
 	case Unknown, InvalidArg, AlreadyExists, Canceled:
 		return http.StatusBadRequest
 	}
@@ -75,7 +78,7 @@ func (c Code) GRPC() codes.Code {
 		return codes.InvalidArgument
 	case Unavailable:
 		return codes.Unavailable
-	case Unsupported:
+	case Unsupported, NotAllowed:
 		return codes.Unimplemented
 	case AlreadyExists:
 		return codes.AlreadyExists

@@ -70,11 +70,7 @@ func (s *Service) SystemSharedMemoryRegister(_ context.Context, r *kserve.System
 
 // SystemSharedMemoryUnregister drops one region or all.
 func (s *Service) SystemSharedMemoryUnregister(_ context.Context, r *kserve.SystemSharedMemoryUnregisterRequest) (*kserve.SystemSharedMemoryUnregisterResponse, error) {
-	if r.GetName() == "" {
-		s.core.Shared.UnregisterAll(shm.System)
-	} else {
-		s.core.Shared.Unregister(shm.System, r.GetName())
-	}
+	s.core.Shared.Unregister(shm.System, r.GetName())
 	return &kserve.SystemSharedMemoryUnregisterResponse{}, nil
 }
 
@@ -98,11 +94,7 @@ func (s *Service) CudaSharedMemoryRegister(_ context.Context, r *kserve.CudaShar
 
 // CudaSharedMemoryUnregister drops one region on a GPU or all.
 func (s *Service) CudaSharedMemoryUnregister(_ context.Context, r *kserve.CudaSharedMemoryUnregisterRequest) (*kserve.CudaSharedMemoryUnregisterResponse, error) {
-	if r.GetName() == "" {
-		s.core.Shared.UnregisterAll(shm.CUDA)
-	} else {
-		s.core.Shared.Unregister(shm.CUDA, r.GetName())
-	}
+	s.core.Shared.Unregister(shm.CUDA, r.GetName())
 	return &kserve.CudaSharedMemoryUnregisterResponse{}, nil
 }
 

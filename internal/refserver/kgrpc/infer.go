@@ -47,14 +47,9 @@ func (s *Service) ModelInfer(ctx context.Context, in *kserve.ModelInferRequest) 
 	if req.Trace = s.sample(m.Name(), received); req.Trace != nil {
 		defer req.Trace.End()
 	}
-	got := make(chan *infer.Response, 1)
-	req.Reply = func(r *infer.Response) { got <- r }
-	if err := m.Infer(req); err != nil {
+	resp, err := m.Run(req)
+	if err != nil {
 		return nil, failure(err)
-	}
-	resp := <-got
-	if resp.Err != nil {
-		return nil, failure(resp.Err)
 	}
 	req.Trace.Mark("GRPC_SEND_START", time.Now())
 	out, err := s.message(m, req, resp)

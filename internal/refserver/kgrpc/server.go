@@ -58,11 +58,8 @@ func (s *Service) ServerMetadata(context.Context, *kserve.ServerMetadataRequest)
 
 // ModelMetadata describes the tensors of a model.
 func (s *Service) ModelMetadata(_ context.Context, r *kserve.ModelMetadataRequest) (*kserve.ModelMetadataResponse, error) {
-	m, err := s.core.Models.Get(r.GetName(), r.GetVersion())
-	if err != nil {
-		return nil, failure(err)
-	}
-	return s.core.ModelMetadata(m), nil
+	out, err := s.core.ModelMetadata(r.GetName(), r.GetVersion())
+	return out, failure(err)
 }
 
 // ModelStatistics gives the counters of one model, or of all.

@@ -10,7 +10,7 @@ import (
 )
 
 // repository takes /v2/repository[/REPO]/index and /v2/repository[/REPO]/models/NAME/(load|unload).
-func (h *Handler) repository(x *exchange, rest []string) {
+func (h *Handler) repository(x *exchange, rest []string) ([]byte, error) {
 	x.kind = jsonText
 	named := false
 	if len(rest) > 0 && rest[0] != "index" && rest[0] != "models" {
@@ -18,19 +18,17 @@ func (h *Handler) repository(x *exchange, rest []string) {
 	}
 	switch {
 	case len(rest) == 1 && rest[0] == "index":
-		h.repositoryIndex(x)
+		return h.repositoryIndex(x)
 	case len(rest) == 3 && rest[0] == "models" && rest[1] != "" && (rest[2] == "load" || rest[2] == "unload"):
-		if !x.allow(http.MethodPost) {
-			return
+		if err := x.allow(http.MethodPost); err != nil {
+			return nil, err
 		}
 		if named {
-			x.fail(infer.Errorf(infer.Unsupported, "'repository_name' specification is not supported"))
-			return
+			return nil, infer.Errorf(infer.Unsupported, "'repository_name' specification is not supported")
 		}
-		h.control(x, rest[1], rest[2] == "load")
-	default:
-		x.notFound()
+		return h.control(x, rest[1], rest[2] == "load")
 	}
+	return nil, x.notFound()
 }
 
 // document reads a JSON body; nil when there is none.
@@ -42,54 +40,45 @@ func (x *exchange) document() (*rjson.Value, error) {
 	return parseJSON(body, x.most)
 }
 
-func (h *Handler) repositoryIndex(x *exchange) {
-	if !x.allow(http.MethodPost) {
-		return
+func (h *Handler) repositoryIndex(x *exchange) ([]byte, error) {
+	if err := x.allow(http.MethodPost); err != nil {
+		return nil, err
 	}
 	doc, err := x.document()
 	if err != nil {
-		x.fail(err)
-		return
+		return nil, err
 	}
 	ready := false
 	if v := doc.Find("ready"); v != nil {
 		if v.Kind != rjson.Bool {
-			x.fail(bad("Invalid value for 'ready': expected a boolean"))
-			return
+			return nil, bad("Invalid value for 'ready': expected a boolean")
 		}
 		ready = v.True
 	}
 	b := []byte{'['}
-	for i, e := range h.core.Models.Index(ready) {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(b, `{"name":`...)
-		b = rjson.AppendString(b, e.Name)
+	for _, e := range h.core.Models.Index(ready) {
+		b = rjson.AppendString(append(rjson.AppendComma(b), `{"name":`...), e.Name)
 		for _, f := range []struct{ name, value string }{{"version", e.Version}, {"state", e.State}, {"reason", e.Reason}} {
 			if f.value != "" {
-				b = append(append(append(b, `,"`...), f.name...), `":`...)
-				b = rjson.AppendString(b, f.value)
+				b = rjson.AppendString(rjson.AppendName(b, f.name), f.value)
 			}
 		}
 		b = append(b, '}')
 	}
-	x.done(append(b, ']'))
+	return append(b, ']'), nil
 }
 
-func (h *Handler) control(x *exchange, name string, load bool) {
+func (h *Handler) control(x *exchange, name string, load bool) ([]byte, error) {
 	doc, err := x.document()
 	if err != nil {
-		x.fail(err)
-		return
+		return nil, err
 	}
 	par := doc.Find("parameters")
 	if load {
 		config := ""
 		if v := par.Find("config"); v != nil {
 			if v.Kind != rjson.String {
-				x.fail(infer.Errorf(infer.Internal, notString))
-				return
+				return nil, infer.Errorf(infer.Internal, notString)
 			}
 			config = v.Text
 		}
@@ -101,10 +90,9 @@ func (h *Handler) control(x *exchange, name string, load bool) {
 		}
 	}
 	if err != nil {
-		x.fail(err)
-		return
+		return nil, err
 	}
-	x.done(nil)
+	return nil, nil
 }
 
 // files lists the files that come along with a load request.
@@ -121,56 +109,45 @@ func files(par *rjson.Value) []string {
 	return out
 }
 
-// settings changes settings if the request is a POST, and reports whether to show them.
-func (x *exchange) settings(change func(doc *rjson.Value) error) bool {
-	switch x.req.Method {
-	case http.MethodGet:
-		return true
-	case http.MethodPost:
-		doc, err := x.document()
-		if err == nil {
-			err = change(doc)
-		}
-		if err != nil {
-			x.fail(err)
-		}
-		return err == nil
-	default:
+// settings changes settings if the request is a POST. Then they are shown.
+func (x *exchange) settings(change func(doc *rjson.Value) error) error {
+	if x.req.Method != http.MethodPost {
 		return x.allow(http.MethodGet)
 	}
+	doc, err := x.document()
+	if err != nil {
+		return err
+	}
+	return change(doc)
 }
 
-func (h *Handler) trace(x *exchange, name string) {
+func (h *Handler) trace(x *exchange, name string) ([]byte, error) {
 	x.kind = jsonText
 	if name != "" {
 		if _, err := h.core.Models.Get(name, ""); err != nil {
-			x.fail(bad("Request for unknown model : %s", name))
-			return
+			return nil, bad("Request for unknown model : %s", name)
 		}
 	}
-	ok := x.settings(func(doc *rjson.Value) error {
+	err := x.settings(func(doc *rjson.Value) error {
 		changes, err := traceChanges(doc)
 		if err != nil {
 			return err
 		}
 		return h.core.Trace.Update(name, changes)
 	})
-	if !ok {
-		return
+	if err != nil {
+		return nil, err
 	}
 	b := []byte{'{'}
-	for i, s := range h.core.Trace.Get(name) {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(rjson.AppendString(b, s.Name), ':')
+	for _, s := range h.core.Trace.Get(name) {
+		b = rjson.AppendName(b, s.Name)
 		if s.Name == "trace_level" {
-			b = appendStrings(b, s.Values)
+			b = rjson.AppendList(b, s.Values, rjson.AppendString)
 		} else {
 			b = rjson.AppendString(b, s.Values[0])
 		}
 	}
-	x.done(append(b, '}'))
+	return append(b, '}'), nil
 }
 
 func traceChanges(doc *rjson.Value) ([]core.Setting, error) {
@@ -197,25 +174,21 @@ func traceChanges(doc *rjson.Value) ([]core.Setting, error) {
 	return out, nil
 }
 
-func (h *Handler) logging(x *exchange) {
+func (h *Handler) logging(x *exchange) ([]byte, error) {
 	x.kind = jsonText
-	ok := x.settings(func(doc *rjson.Value) error {
+	err := x.settings(func(doc *rjson.Value) error {
 		return h.core.Logs.Update(logChanges(doc), core.LogErrors{Kind: wrongLog, Format: func(got string) error {
 			return infer.Errorf(infer.Unavailable, "invalid argument for --log_format, got: %s", got)
 		}})
 	})
-	if !ok {
-		return
+	if err != nil {
+		return nil, err
 	}
 	b := []byte{'{'}
-	for i, s := range h.core.Logs.Get() {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(rjson.AppendString(b, s.Name), ':')
-		b = appendValue(b, s.Value)
+	for _, s := range h.core.Logs.Get() {
+		b = appendValue(rjson.AppendName(b, s.Name), s.Value)
 	}
-	x.done(append(b, '}'))
+	return append(b, '}'), nil
 }
 
 // wrongLog is the error for a log setting of the wrong kind.

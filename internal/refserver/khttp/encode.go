@@ -28,11 +28,8 @@ func (h *Handler) encode(m *model.Model, req *infer.Request, resp *infer.Respons
 	}
 	head = append(head, `,"outputs":[`...)
 	for i := range resp.Outputs {
-		if i > 0 {
-			head = append(head, ',')
-		}
 		var raw []byte
-		if head, raw, err = h.encodeOutput(head, m, req, resp.Outputs[i]); err != nil {
+		if head, raw, err = h.encodeOutput(rjson.AppendComma(head), m, req, resp.Outputs[i]); err != nil {
 			return nil, nil, err
 		}
 		if raw != nil {
@@ -57,7 +54,7 @@ func (h *Handler) encodeOutput(b []byte, m *model.Model, req *infer.Request, t t
 	b = append(b, `,"datatype":"`...)
 	b = append(b, t.Type.String()...)
 	b = append(b, `","shape":`...)
-	b = appendInts(b, t.Shape)
+	b = rjson.AppendList(b, t.Shape, rjson.AppendInt)
 	switch {
 	case want.Region != "":
 		if uint64(len(t.Data)) > want.Size {
@@ -86,12 +83,8 @@ func (h *Handler) encodeOutput(b []byte, m *model.Model, req *infer.Request, t t
 // appendParams writes free parameters in order of their names.
 func appendParams(b []byte, params map[string]any) []byte {
 	b = append(b, '{')
-	for i, name := range slices.Sorted(maps.Keys(params)) {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(rjson.AppendString(b, name), ':')
-		b = appendValue(b, params[name])
+	for _, name := range slices.Sorted(maps.Keys(params)) {
+		b = appendValue(rjson.AppendName(b, name), params[name])
 	}
 	return append(b, '}')
 }

@@ -19,36 +19,31 @@ import (
 
 // generate serves /generate and /generate_stream: flat JSON whose members are inputs of the model, or else parameters. The
 // stream is server-sent events, one for each response.
-func (h *Handler) generate(ctx context.Context, x *exchange, name, version string, streamed bool) {
+func (h *Handler) generate(ctx context.Context, x *exchange, name, version string, streamed bool) error {
 	x.kind = jsonText
-	if !x.allow(http.MethodPost) {
-		return
+	if err := x.allow(http.MethodPost); err != nil {
+		return err
 	}
 	script, err := stream.Parse(x.req.Header.Get(stream.Header))
 	if err != nil {
-		x.fail(bad("%v", err))
-		return
+		return bad("%v", err)
 	}
 	m, err := h.core.Models.Get(name, version)
 	if err != nil {
-		x.fail(err)
-		return
+		return err
 	}
 	body, err := x.body()
 	if err != nil {
-		x.fail(err)
-		return
+		return err
 	}
 	received := time.Now()
 	doc, err := parseJSON(body, x.most)
 	if err != nil {
-		x.fail(err)
-		return
+		return err
 	}
 	rd := &reader{h: h, model: m, req: &infer.Request{Model: name, Version: version, Received: received}}
 	if err := rd.flat(doc); err != nil {
-		x.fail(err)
-		return
+		return err
 	}
 	rd.req.Context = ctx // ends when this function returns
 	answers := newQueue(ctx)
@@ -60,15 +55,15 @@ func (h *Handler) generate(ctx context.Context, x *exchange, name, version strin
 		defer rd.req.Trace.End()
 	}
 	if err := m.Infer(rd.req); err != nil {
-		x.fail(err)
-		return
+		return err
 	}
 	if streamed {
 		h.stream(x, m, rd.req, answers, script)
-		return
+		return nil
 	}
 	h.single(x, m, rd.req, answers)
 	h.core.Log.Add(reqlog.Entry{Model: m.Name(), ID: rd.req.ID, Parent: x.req.Header.Get("Traceparent"), Received: received, Replied: time.Now()})
+	return nil
 }
 
 // flat turns the members of a JSON object into inputs and parameters.
@@ -162,10 +157,9 @@ func (h *Handler) single(x *exchange, m *model.Model, req *infer.Request, answer
 	}
 	if count != 1 {
 		// The status is Triton's too.
-		x.done(errorBody("generate expects model to produce exactly 1 response, use generate stream for model that generates various number of responses"))
-		return
+		body = errorBody("generate expects model to produce exactly 1 response, use generate stream for model that generates various number of responses")
 	}
-	x.done(body)
+	x.answer(http.StatusOK, x.kind, body)
 }
 
 // stream writes each response as an event as soon as it comes.
@@ -174,6 +168,7 @@ func (h *Handler) stream(x *exchange, m *model.Model, req *infer.Request, answer
 		x.answer(script.Status, x.kind, errorBody("failed on purpose"))
 		return
 	}
+	x.sent = true
 	out := stream.New(x.ResponseWriter, script)
 	out.Log = h.core.Log.On()
 	out.Follow(h.core.Departures.Request(x.req))
@@ -240,11 +235,8 @@ func flatResponse(m *model.Model, req *infer.Request, resp *infer.Response) []by
 		members[t.Name] = data
 	}
 	b := []byte{'{'}
-	for i, name := range slices.Sorted(maps.Keys(members)) {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(append(rjson.AppendString(b, name), ':'), members[name]...)
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		b = append(rjson.AppendName(b, name), members[name]...)
 	}
 	return append(b, '}')
 }

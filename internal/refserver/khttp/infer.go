@@ -9,44 +9,38 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/internal/refserver/infer"
-	"github.com/redline-bench/redline/internal/refserver/model"
 	"github.com/redline-bench/redline/internal/refserver/reqlog"
 )
 
 const headerLength = "Inference-Header-Content-Length"
 
 // infer answers /infer: exactly one response.
-func (h *Handler) infer(x *exchange, name, version string) {
-	if !x.allow(http.MethodPost) {
-		return
+func (h *Handler) infer(x *exchange, name, version string) error {
+	if err := x.allow(http.MethodPost); err != nil {
+		return err
 	}
 	m, err := h.core.Models.Get(name, version)
 	if err != nil {
-		x.fail(err)
-		return
+		return err
 	}
 	if m.Decoupled() {
-		x.fail(infer.Errorf(infer.Unsupported, "HTTP end point doesn't support models with decoupled transaction policy"))
-		return
+		return infer.Errorf(infer.Unsupported, "HTTP end point doesn't support models with decoupled transaction policy")
 	}
 	began := time.Now()
 	body, err := x.body()
 	if err != nil {
-		x.fail(err)
-		return
+		return err
 	}
 	received := time.Now()
 	defer h.core.Tidy(len(body))
 	size, err := x.headerSize(len(body))
 	if err != nil {
-		x.fail(err)
-		return
+		return err
 	}
 	x.kind = jsonText
 	req, err := h.parse(m, body, size)
 	if err != nil {
-		x.fail(err)
-		return
+		return err
 	}
 	req.Model, req.Version, req.Received, req.Context = name, version, received, x.req.Context()
 	if req.Trace = h.core.Trace.Sample(m.Name()); req.Trace != nil {
@@ -54,15 +48,13 @@ func (h *Handler) infer(x *exchange, name, version string) {
 		req.Trace.Mark("HTTP_RECV_END", received)
 		defer req.Trace.End()
 	}
-	resp := run(m, req)
-	if resp.Err != nil {
-		x.fail(resp.Err)
-		return
+	resp, err := m.Run(req)
+	if err != nil {
+		return err
 	}
 	head, tail, err := h.encode(m, req, resp)
 	if err != nil {
-		x.fail(err)
-		return
+		return err
 	}
 	req.Trace.Mark("HTTP_SEND_START", time.Now())
 	x.inference(head, tail)
@@ -71,16 +63,7 @@ func (h *Handler) infer(x *exchange, name, version string) {
 		_ = http.NewResponseController(x.ResponseWriter).Flush() // a client that has gone is noted anyway
 		h.core.Log.Add(reqlog.Entry{Model: m.Name(), ID: req.ID, Parent: x.req.Header.Get("Traceparent"), Received: received, Replied: time.Now()})
 	}
-}
-
-// run sends a request through its model and waits for the one response.
-func run(m *model.Model, req *infer.Request) *infer.Response {
-	got := make(chan *infer.Response, 1)
-	req.Reply = func(r *infer.Response) { got <- r }
-	if err := m.Infer(req); err != nil {
-		return &infer.Response{Err: err, Final: true}
-	}
-	return <-got
+	return nil
 }
 
 // headerSize is the length of the JSON at the front of the body. 0 means that the body is one raw tensor.
@@ -113,21 +96,22 @@ func leadingInt(text string) int {
 // inference writes a response: JSON alone, or with raw tensors behind it.
 func (x *exchange) inference(head []byte, tail [][]byte) {
 	if len(tail) == 0 {
-		x.done(x.compress(head))
+		x.answer(http.StatusOK, jsonText, x.compress(head))
 		return
 	}
-	x.Header()[headerLength] = []string{itoa(len(head))}
+	x.Header()[headerLength] = []string{strconv.Itoa(len(head))}
 	const kind = "application/octet-stream"
 	if x.req.Header.Get("Accept-Encoding") != "" {
 		x.answer(http.StatusOK, kind, x.compress(bytes.Join(append([][]byte{head}, tail...), nil)))
 		return
 	}
+	x.sent = true
 	length := len(head)
 	for _, t := range tail {
 		length += len(t)
 	}
 	x.Header()["Content-Type"] = []string{kind}
-	x.Header()["Content-Length"] = []string{itoa(length)}
+	x.Header()["Content-Length"] = []string{strconv.Itoa(length)}
 	_, err := x.Write(head)
 	for _, t := range tail {
 		if err == nil {

@@ -14,7 +14,6 @@ import (
 // names as declared, scalars and lists also when empty, messages and choices only when set, 64-bit integers as numbers.
 func appendMessage(b []byte, m protoreflect.Message) []byte {
 	b = append(b, '{')
-	first := true
 	fields := m.Descriptor().Fields()
 	for i := range fields.Len() {
 		f := fields.Get(i)
@@ -22,12 +21,7 @@ func appendMessage(b []byte, m protoreflect.Message) []byte {
 		if choice && !m.Has(f) {
 			continue
 		}
-		if !first {
-			b = append(b, ',')
-		}
-		first = false
-		b = append(rjson.AppendString(b, string(f.Name())), ':')
-		b = appendField(b, f, m.Get(f))
+		b = appendField(rjson.AppendName(b, string(f.Name())), f, m.Get(f))
 	}
 	return append(b, '}')
 }
@@ -39,10 +33,7 @@ func appendField(b []byte, f protoreflect.FieldDescriptor, v protoreflect.Value)
 	case f.IsList():
 		b = append(b, '[')
 		for i := range v.List().Len() {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = appendScalar(b, f, v.List().Get(i))
+			b = appendScalar(rjson.AppendComma(b), f, v.List().Get(i))
 		}
 		return append(b, ']')
 	}
@@ -57,12 +48,8 @@ func appendMap(b []byte, f protoreflect.FieldDescriptor, m protoreflect.Map) []b
 	})
 	slices.SortFunc(keys, func(a, b protoreflect.MapKey) int { return strings.Compare(a.String(), b.String()) })
 	b = append(b, '{')
-	for i, k := range keys {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(rjson.AppendString(b, k.String()), ':')
-		b = appendScalar(b, f.MapValue(), m.Get(k))
+	for _, k := range keys {
+		b = appendScalar(rjson.AppendName(b, k.String()), f.MapValue(), m.Get(k))
 	}
 	return append(b, '}')
 }

@@ -6,7 +6,10 @@ package khttp
 import (
 	"context"
 	"net/http"
+	"strconv"
 	"strings"
+
+	"google.golang.org/protobuf/proto"
 
 	"github.com/redline-bench/redline/internal/refserver/core"
 	"github.com/redline-bench/redline/internal/refserver/infer"
@@ -31,8 +34,9 @@ const (
 type exchange struct {
 	http.ResponseWriter
 	req *http.Request
-	// kind is the content type of an error: Triton sets JSON only after it has begun to read the body.
+	// kind is the content type of the response: Triton sets JSON only after it has begun to read the body.
 	kind string
+	sent bool  // the response was written
 	most int64 // the largest input; 0 means no limit
 
 	budget   *unpack.Budget
@@ -46,86 +50,92 @@ func (x *exchange) release() {
 	}
 }
 
-// ServeHTTP finds the endpoint by its path.
+// ServeHTTP answers a request.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{ResponseWriter: w, req: r, kind: plainText, most: h.core.MaxInput, budget: &h.core.Unpacking}
 	defer x.release()
-	parts := strings.Split(strings.TrimPrefix(r.URL.Path, "/"), "/")
-	if parts[0] != "v2" {
-		x.notFound()
-		return
-	}
-	if len(parts) == 1 {
-		h.serverMetadata(x)
-		return
-	}
-	switch rest := parts[2:]; parts[1] {
-	case "models":
-		h.models(r.Context(), x, rest)
-	case "health":
-		h.health(x, rest)
-	case "repository":
-		h.repository(x, rest)
-	case "systemsharedmemory":
-		h.shared(x, rest, h.systemMemory())
-	case "cudasharedmemory":
-		h.shared(x, rest, h.cudaMemory())
-	case "trace":
-		if len(rest) == 1 && rest[0] == "setting" {
-			h.trace(x, "")
-			return
-		}
-		x.notFound()
-	case "logging":
-		if len(rest) == 0 {
-			h.logging(x)
-			return
-		}
-		x.notFound()
-	default:
-		x.notFound()
+	body, err := h.route(r.Context(), x)
+	switch {
+	case err != nil:
+		x.fail(err)
+	case !x.sent:
+		x.answer(http.StatusOK, x.kind, body)
 	}
 }
 
+// route finds the endpoint by the path. It returns the body of the response, unless the endpoint has sent it.
+func (h *Handler) route(ctx context.Context, x *exchange) ([]byte, error) {
+	parts := strings.Split(strings.TrimPrefix(x.req.URL.Path, "/"), "/")
+	if parts[0] != "v2" {
+		return nil, x.notFound()
+	}
+	if len(parts) == 1 {
+		return x.show(func() (proto.Message, error) { return core.ServerMetadata(), nil })
+	}
+	switch rest := parts[2:]; parts[1] {
+	case "models":
+		return h.models(ctx, x, rest)
+	case "health":
+		return h.health(x, rest)
+	case "repository":
+		return h.repository(x, rest)
+	case "systemsharedmemory":
+		return h.shared(x, rest, h.systemMemory())
+	case "cudasharedmemory":
+		return h.shared(x, rest, h.cudaMemory())
+	case "trace":
+		if len(rest) == 1 && rest[0] == "setting" {
+			return h.trace(x, "")
+		}
+	case "logging":
+		if len(rest) == 0 {
+			return h.logging(x)
+		}
+	}
+	return nil, x.notFound()
+}
+
 // models takes /v2/models/NAME[/versions/N][/VERB] and /v2/models/stats.
-func (h *Handler) models(ctx context.Context, x *exchange, rest []string) {
+func (h *Handler) models(ctx context.Context, x *exchange, rest []string) ([]byte, error) {
 	if len(rest) == 0 || rest[0] == "" {
-		x.notFound()
-		return
+		return nil, x.notFound()
 	}
 	name, version := rest[0], ""
 	rest = rest[1:]
 	if name == "stats" && len(rest) == 0 {
-		h.statistics(x, "", "")
-		return
+		return x.show(func() (proto.Message, error) { return h.core.Statistics("", "") })
 	}
 	if len(rest) >= 2 && rest[0] == "versions" {
 		if version = rest[1]; !digits(version) {
-			x.notFound()
-			return
+			return nil, x.notFound()
 		}
 		rest = rest[2:]
 	}
 	switch strings.Join(rest, "/") {
 	case "":
-		h.modelMetadata(x, name, version)
+		return x.show(func() (proto.Message, error) { return h.core.ModelMetadata(name, version) })
 	case "infer":
-		h.infer(x, name, version)
+		return nil, h.infer(x, name, version)
 	case "generate":
-		h.generate(ctx, x, name, version, false)
+		return nil, h.generate(ctx, x, name, version, false)
 	case "generate_stream":
-		h.generate(ctx, x, name, version, true)
+		return nil, h.generate(ctx, x, name, version, true)
 	case "ready":
-		h.modelReady(x, name, version)
+		return h.modelReady(x, name, version)
 	case "config":
-		h.modelConfig(x, name, version)
+		return x.show(func() (proto.Message, error) {
+			m, err := h.core.Models.Get(name, version)
+			if err != nil {
+				return nil, err
+			}
+			return m.Config, nil
+		})
 	case "stats":
-		h.statistics(x, name, version)
+		return x.show(func() (proto.Message, error) { return h.core.Statistics(name, version) })
 	case "trace/setting":
-		h.trace(x, name)
-	default:
-		x.notFound()
+		return h.trace(x, name)
 	}
+	return nil, x.notFound()
 }
 
 func digits(s string) bool {
@@ -137,31 +147,29 @@ func digits(s string) bool {
 	return s != ""
 }
 
-// allow reports whether the method is allowed; if not, it has sent the error.
-func (x *exchange) allow(method string) bool {
+// allow answers a request whose method is not the given one with an error.
+func (x *exchange) allow(method string) error {
 	if x.req.Method == method {
-		return true
+		return nil
 	}
-	x.answer(http.StatusMethodNotAllowed, x.kind, errorBody("Method Not Allowed"))
-	return false
+	return infer.Errorf(infer.NotAllowed, "Method Not Allowed")
 }
 
-func (x *exchange) notFound() {
-	x.answer(http.StatusNotFound, plainText, errorBody("Not Found"))
+func (x *exchange) notFound() error {
+	x.kind = plainText
+	return infer.Errorf(infer.NotFound, "Not Found")
 }
 
 func (x *exchange) fail(err error) {
 	x.answer(infer.CodeOf(err).HTTP(), x.kind, errorBody(err.Error()))
 }
 
-// done answers with a JSON body, or an empty one.
-func (x *exchange) done(body []byte) { x.answer(http.StatusOK, jsonText, body) }
-
 // answer writes a whole response. It ignores write errors, because they mean that the client has gone.
 func (x *exchange) answer(status int, kind string, body []byte) {
+	x.sent = true
 	head := x.Header()
 	head["Content-Type"] = []string{kind}
-	head["Content-Length"] = []string{itoa(len(body))}
+	head["Content-Length"] = []string{strconv.Itoa(len(body))}
 	x.WriteHeader(status)
 	_, _ = x.Write(body)
 }

@@ -33,15 +33,14 @@ func (h *Handler) cudaMemory() memory {
 }
 
 // shared takes /v2/KIND[/region/NAME]/(status|register|unregister).
-func (h *Handler) shared(x *exchange, rest []string, m memory) {
+func (h *Handler) shared(x *exchange, rest []string, m memory) ([]byte, error) {
 	x.kind = jsonText
 	region := ""
 	if len(rest) == 3 && rest[0] == "region" {
 		region, rest = rest[1], rest[2:]
 	}
 	if len(rest) != 1 {
-		x.notFound()
-		return
+		return nil, x.notFound()
 	}
 	method := http.MethodPost
 	switch rest[0] {
@@ -49,23 +48,12 @@ func (h *Handler) shared(x *exchange, rest []string, m memory) {
 		method = http.MethodGet
 	case "register", "unregister":
 	default:
-		x.kind = plainText
-		x.notFound()
-		return
+		return nil, x.notFound()
 	}
-	if !x.allow(method) {
-		return
+	if err := x.allow(method); err != nil {
+		return nil, err
 	}
-	body, err := h.sharedVerb(x, m, rest[0], region)
-	if err != nil {
-		x.fail(err)
-		return
-	}
-	x.done(body)
-}
-
-func (h *Handler) sharedVerb(x *exchange, m memory, verb, region string) ([]byte, error) {
-	switch {
+	switch verb := rest[0]; {
 	case verb == "status":
 		return h.sharedStatus(m, region)
 	case verb == "register" && region == "":
@@ -76,8 +64,6 @@ func (h *Handler) sharedVerb(x *exchange, m memory, verb, region string) ([]byte
 			return nil, err
 		}
 		return nil, m.register(region, doc)
-	case region == "":
-		h.core.Shared.UnregisterAll(m.kind)
 	default:
 		h.core.Shared.Unregister(m.kind, region)
 	}
@@ -90,11 +76,8 @@ func (h *Handler) sharedStatus(m memory, region string) ([]byte, error) {
 		return nil, err
 	}
 	b := []byte{'['}
-	for i, r := range list {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = m.describe(rjson.AppendString(append(b, `{"name":`...), r.Name), r)
+	for _, r := range list {
+		b = m.describe(rjson.AppendString(append(rjson.AppendComma(b), `{"name":`...), r.Name), r)
 		b = append(strconv.AppendUint(append(b, `,"byte_size":`...), r.Size, 10), '}')
 	}
 	return append(b, ']'), nil

@@ -85,20 +85,14 @@ func appendData(b []byte, t tensor.Tensor) []byte {
 	if t.Type == tensor.Bytes {
 		for rest := t.Data; len(rest) >= 4; {
 			n := min(int(binary.LittleEndian.Uint32(rest)), len(rest)-4)
-			if len(rest) != len(t.Data) {
-				b = append(b, ',')
-			}
-			b = rjson.AppendString(b, rest[4:4+n])
+			b = rjson.AppendString(rjson.AppendComma(b), rest[4:4+n])
 			rest = rest[4+n:]
 		}
 		return append(b, ']')
 	}
 	size := t.Type.Size()
 	for i := 0; size > 0 && i+size <= len(t.Data); i += size {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = appendNumber(b, t.Type, t.Data[i:i+size])
+		b = appendNumber(rjson.AppendComma(b), t.Type, t.Data[i:i+size])
 	}
 	return append(b, ']')
 }

@@ -68,6 +68,17 @@ func (m *Model) Infer(r *infer.Request) error {
 	return m.scheduler.Enqueue(r)
 }
 
+// Run passes a request with one response to the scheduler, as Infer does, and waits for the response.
+func (m *Model) Run(r *infer.Request) (*infer.Response, error) {
+	got := make(chan *infer.Response, 1)
+	r.Reply = func(resp *infer.Response) { got <- resp }
+	if err := m.Infer(r); err != nil {
+		return nil, err
+	}
+	resp := <-got
+	return resp, resp.Err
+}
+
 // traced adds the start to the trace of a request.
 func (m *Model) traced(r *infer.Request) {
 	r.Trace.Model(m.Name(), m.Version, r.ID)

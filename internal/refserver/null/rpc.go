@@ -5,11 +5,13 @@ import (
 	"encoding/binary"
 	"errors"
 	"hash/maphash"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 
 	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
@@ -284,47 +286,20 @@ func (c *rpcSession) status(s *stream, err error, out []byte) []byte {
 
 // fail ends a call with an error.
 func (c *rpcSession) fail(s *stream, code, text string, out []byte) []byte {
-	var block []byte
+	var block bytes.Buffer
 	if !s.opened {
-		block = []byte(status200 + literalType)
+		block.WriteString(status200 + literalType)
 	}
-	block = appendLiteral(block, "grpc-status", code)
-	block = appendLiteral(block, "grpc-message", escape(text))
-	out = appendHead(out, len(block), http2.FrameHeaders, http2.FlagHeadersEndHeaders|http2.FlagHeadersEndStream, s.id)
+	pack := hpack.NewEncoder(&block) // a sensitive field changes no table
+	for _, f := range [][2]string{{"grpc-status", code}, {"grpc-message", url.PathEscape(text)}} {
+		_ = pack.WriteField(hpack.HeaderField{Name: f[0], Value: f[1], Sensitive: true}) // into memory
+	}
+	out = appendHead(out, block.Len(), http2.FrameHeaders, http2.FlagHeadersEndHeaders|http2.FlagHeadersEndStream, s.id)
 	if s.span != nil {
 		n, _ := strconv.Atoi(code) // one of our own codes
 		c.server.spans.EndRPC(*s.span, s.path, n)
 	}
 	delete(c.streams, s.id)
 	s.id = 0
-	return append(out, block...)
-}
-
-func appendLiteral(b []byte, name, value string) []byte {
-	b = append(b, 0, byte(len(name)))
-	b = append(b, name...)
-	if len(value) < 127 {
-		b = append(b, byte(len(value)))
-	} else {
-		b = append(b, 0x7f)
-		n := len(value) - 127
-		for ; n >= 128; n >>= 7 {
-			b = append(b, byte(n)|0x80)
-		}
-		b = append(b, byte(n))
-	}
-	return append(b, value...)
-}
-
-// escape percent-encodes a message for gRPC.
-func escape(text string) string {
-	var b strings.Builder
-	for i := range len(text) {
-		if c := text[i]; c < ' ' || c > '~' || c == '%' {
-			b.WriteString("%" + strings.ToUpper(strconv.FormatUint(uint64(c)|0x100, 16)[1:]))
-		} else {
-			b.WriteByte(c)
-		}
-	}
-	return b.String()
+	return append(out, block.Bytes()...)
 }

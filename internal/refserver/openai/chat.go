@@ -153,10 +153,7 @@ func (a *answer) message(b []byte, index, n int) []byte {
 func (a *answer) send(choice func(b []byte, index int) []byte) {
 	b := slices.Clone(a.head)
 	for i := range a.choices {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = choice(b, i)
+		b = choice(rjson.AppendComma(b), i)
 	}
 	writeJSON(a.x, http.StatusOK, json.RawMessage(a.tail(b, true)))
 }

@@ -65,28 +65,17 @@ func (l *Log) Add(e Entry) {
 	b = strconv.AppendInt(b, e.Replied.UnixNano(), 10)
 	if len(e.Events) > 0 {
 		b = append(b, `,"events_ns":`...)
-		b = appendList(b, e.Events)
+		b = rjson.AppendList(b, e.Events, rjson.AppendInt)
 	}
 	if len(e.Tokens) > 0 {
 		b = append(b, `,"tokens":`...)
-		b = appendList(b, e.Tokens)
+		b = rjson.AppendList(b, e.Tokens, rjson.AppendInt)
 	}
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	if !l.closed {
 		l.lines <- append(b, '}', '\n')
 	}
-}
-
-func appendList[T int | int64](b []byte, list []T) []byte {
-	b = append(b, '[')
-	for i, v := range list {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = strconv.AppendInt(b, int64(v), 10)
-	}
-	return append(b, ']')
 }
 
 // Close writes what is left. What is added afterwards is lost.

@@ -36,6 +36,31 @@ func AppendString[T string | []byte](b []byte, s T) []byte {
 	return append(b, '"')
 }
 
+// AppendComma begins the next item of an array or an object: with a comma, unless it is the first.
+func AppendComma(b []byte) []byte {
+	if last := b[len(b)-1]; last == '[' || last == '{' {
+		return b
+	}
+	return append(b, ',')
+}
+
+// AppendName begins the next member of an object.
+func AppendName[T string | []byte](b []byte, name T) []byte {
+	return append(AppendString(AppendComma(b), name), ':')
+}
+
+// AppendList adds a list whose items one writes.
+func AppendList[T any](b []byte, list []T, one func(b []byte, item T) []byte) []byte {
+	b = append(b, '[')
+	for _, item := range list {
+		b = one(AppendComma(b), item)
+	}
+	return append(b, ']')
+}
+
+// AppendInt adds a whole number.
+func AppendInt[T int | int64](b []byte, n T) []byte { return strconv.AppendInt(b, int64(n), 10) }
+
 // AppendFloat adds f as Triton writes it: the shortest digits, always with a point or an exponent, and an exponent
 // only from 1e21 on and below 1e-6. What JSON cannot say becomes null.
 func AppendFloat(b []byte, f float64) []byte {

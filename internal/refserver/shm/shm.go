@@ -80,23 +80,13 @@ func (r *Registry) add(reg Region, open func() (memory, error)) error {
 	return nil
 }
 
-// Unregister drops a region; an unknown region is not an error.
+// Unregister drops a region, or all regions of a kind where the name is empty; an unknown region is not an error.
 func (r *Registry) Unregister(kind Kind, name string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if reg := r.regions[name]; reg != nil && reg.Kind == kind {
-		delete(r.regions, name)
-		reg.memory.close()
-	}
-}
-
-// UnregisterAll drops all regions of a kind.
-func (r *Registry) UnregisterAll(kind Kind) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for name, reg := range r.regions {
-		if reg.Kind == kind {
-			delete(r.regions, name)
+	for key, reg := range r.regions {
+		if reg.Kind == kind && (name == "" || name == key) {
+			delete(r.regions, key)
 			reg.memory.close()
 		}
 	}

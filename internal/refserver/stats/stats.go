@@ -91,17 +91,22 @@ func (c *Counters) Execution(size int, st Stages) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.now.Executions++
-	if c.batches == nil {
-		c.batches = map[int]*Batch{}
-	}
-	b := c.batches[max(size, 1)]
-	if b == nil {
-		b = &Batch{Size: max(size, 1)}
-		c.batches[b.Size] = b
-	}
+	b := c.batch(size)
 	b.Input.add(st.Input)
 	b.Infer.add(st.Infer)
 	b.Output.add(st.Output)
+}
+
+// batch is the executions of a size. The caller holds the lock.
+func (c *Counters) batch(size int) *Batch {
+	if c.batches == nil {
+		c.batches = map[int]*Batch{}
+	}
+	size = max(size, 1)
+	if c.batches[size] == nil {
+		c.batches[size] = &Batch{Size: size}
+	}
+	return c.batches[size]
 }
 
 // Failure adds one request that failed.
@@ -176,14 +181,7 @@ func (c *Counters) Bulk(n uint64, batch int) {
 	for _, d := range []*Duration{&c.now.Success, &c.now.Queue, &c.now.ComputeInput, &c.now.ComputeInfer, &c.now.ComputeOutput} {
 		d.Count += n
 	}
-	if c.batches == nil {
-		c.batches = map[int]*Batch{}
-	}
-	b := c.batches[max(batch, 1)]
-	if b == nil {
-		b = &Batch{Size: max(batch, 1)}
-		c.batches[b.Size] = b
-	}
+	b := c.batch(batch)
 	for _, d := range []*Duration{&b.Input, &b.Infer, &b.Output} {
 		d.Count += n
 	}

@@ -3,7 +3,6 @@ package tfserving
 import (
 	"encoding/binary"
 	"fmt"
-	"math"
 
 	pb "github.com/redline-bench/redline/internal/proto/tfserving"
 	"github.com/redline-bench/redline/internal/tensor"
@@ -62,47 +61,30 @@ func fromProto(name string, p *pb.TensorProto) (tensor.Tensor, error) {
 
 // typed collects typed values in raw form, and tells how long one is when there is only one.
 func typed(kind tensor.Datatype, p *pb.TensorProto) (data []byte, one int) {
-	le := binary.LittleEndian
-	low := func(v uint64) {
-		var all [8]byte
-		le.PutUint64(all[:], v)
-		data = append(data, all[:kind.Size()]...)
-	}
-	for _, v := range p.GetFloatVal() {
-		data = le.AppendUint32(data, math.Float32bits(v))
-	}
-	for _, v := range p.GetDoubleVal() {
-		data = le.AppendUint64(data, math.Float64bits(v))
-	}
-	for _, list := range [][]int32{p.GetIntVal(), p.GetHalfVal()} {
-		for _, v := range list {
-			low(uint64(int64(v)))
-		}
-	}
-	for _, v := range p.GetInt64Val() {
-		low(uint64(v))
-	}
-	for _, v := range p.GetUint32Val() {
-		low(uint64(v))
-	}
-	for _, v := range p.GetUint64Val() {
-		low(v)
-	}
-	for _, v := range p.GetBoolVal() {
-		b := uint64(0)
-		if v {
-			b = 1
-		}
-		low(b)
-	}
-	for _, v := range p.GetStringVal() {
-		data = append(le.AppendUint32(data, uint32(len(v))), v...)
-	}
 	if kind == tensor.Bytes {
+		data = tensor.PackBytes(p.GetStringVal())
 		if len(p.GetStringVal()) == 1 {
-			return data, len(data)
+			one = len(data)
 		}
-		return data, 0
+		return data, one
+	}
+	switch kind {
+	case tensor.Bool:
+		data = tensor.Pack(kind, p.GetBoolVal())
+	case tensor.FP32:
+		data = tensor.Pack(kind, p.GetFloatVal())
+	case tensor.FP64:
+		data = tensor.Pack(kind, p.GetDoubleVal())
+	case tensor.FP16, tensor.BF16:
+		data = tensor.Pack(kind, p.GetHalfVal())
+	case tensor.Int64:
+		data = tensor.Pack(kind, p.GetInt64Val())
+	case tensor.Uint32:
+		data = tensor.Pack(kind, p.GetUint32Val())
+	case tensor.Uint64:
+		data = tensor.Pack(kind, p.GetUint64Val())
+	default:
+		data = tensor.Pack(kind, p.GetIntVal())
 	}
 	return data, kind.Size()
 }

@@ -85,14 +85,9 @@ func (s *service) Predict(ctx context.Context, in *pb.PredictRequest) (*pb.Predi
 	for _, name := range in.GetOutputFilter() {
 		req.Outputs = append(req.Outputs, infer.Output{Name: name})
 	}
-	got := make(chan *infer.Response, 1)
-	req.Reply = func(r *infer.Response) { got <- r }
-	if err := m.Infer(req); err != nil {
+	resp, err := m.Run(req)
+	if err != nil {
 		return nil, status.Error(infer.CodeOf(err).GRPC(), err.Error())
-	}
-	resp := <-got
-	if resp.Err != nil {
-		return nil, status.Error(infer.CodeOf(resp.Err).GRPC(), resp.Err.Error())
 	}
 	out := &pb.PredictResponse{ModelSpec: specOf(m), Outputs: map[string]*pb.TensorProto{}}
 	for _, t := range resp.Outputs {

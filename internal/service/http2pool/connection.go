@@ -4,7 +4,6 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/service"
@@ -121,14 +120,7 @@ func (n *connection) redial(k *state, atOnce bool) *h2.Conn {
 // pause waits before the next attempt. It returns false when the connection is closed.
 func (n *connection) pause() bool {
 	n.fails++
-	timer := time.NewTimer(service.Backoff(n.fails))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-n.t.ctx.Done():
-		return false
-	}
+	return clock.Sleep(n.t.ctx, service.Backoff(n.fails))
 }
 
 // attach lets c take the calls, first those that waited.

@@ -47,7 +47,8 @@ func TestCutWhileItPauses(t *testing.T) {
 	tr := New(h1.Config{Addr: testkit.Port(t)}, ended, func() Exchange { return ping{} })
 	defer tr.Close()
 	tr.backoff = func(int) time.Duration { return time.Hour }
-	if err := (LazyDial{tr}).Grow(t.Context(), 1); err != nil {
+	tr.DialLazily(true)
+	if err := tr.Grow(t.Context(), 1); err != nil {
 		t.Fatal(err)
 	}
 	if class := ended.exchangeOnce(tr); class != record.Connect { // without a pause: nothing was refused to a call before

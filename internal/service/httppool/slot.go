@@ -325,12 +325,7 @@ func (s *slot) pause(ctx context.Context, c *service.Call) {
 	if s.refusals == 0 {
 		return
 	}
-	timer := time.NewTimer(s.t.backoff(s.refusals))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
+	clock.Sleep(ctx, s.t.backoff(s.refusals))
 	c.Rec.Sent = clock.Now()
 }
 

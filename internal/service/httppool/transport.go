@@ -28,6 +28,7 @@ type Transport struct {
 	sink     service.Sink
 	exchange func() Exchange
 	tracing  *traceid.Sampler
+	lazy     bool
 	backoff  func(refusals int) time.Duration
 	closing  chan struct{} // closed by Close
 	once     sync.Once
@@ -47,6 +48,9 @@ func New(cfg h1.Config, sink service.Sink, exchange func() Exchange) *Transport 
 
 // Trace gives the requests that s chooses a traceparent. It is called before the first Grow.
 func (t *Transport) Trace(s *traceid.Sampler) { t.tracing = s }
+
+// DialLazily lets Grow ignore dial errors, where it is on. Each request dials again and reports the error itself.
+func (t *Transport) DialLazily(on bool) { t.lazy = on }
 
 func (t *Transport) closed() bool {
 	select {
@@ -102,6 +106,9 @@ func (t *Transport) Grow(ctx context.Context, n int) error {
 		if err := <-errs; err != nil && first == nil {
 			first = Failure(service.OpConnect, t.cfg.Addr, err)
 		}
+	}
+	if t.lazy && ctx.Err() == nil {
+		return nil
 	}
 	return first
 }

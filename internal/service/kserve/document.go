@@ -1,6 +1,7 @@
 package kserve
 
 import (
+	"cmp"
 	"errors"
 	"math"
 	"strconv"
@@ -68,6 +69,19 @@ func ParseConfig(v jsonscan.Value) (*Config, error) {
 	delay, _ := dynamic.Get("max_queue_delay_microseconds")
 	us, _ := integer(delay)
 	c.QueueDelay = QueueDelay(uint64(max(0, us)))
+	sequence, _ := v.Get("sequence_batching")
+	idle, _ := sequence.Get("max_sequence_idle_microseconds")
+	us, _ = integer(idle)
+	c.SequenceIdle = SequenceIdle(uint64(max(0, us)))
+	controls, _ := sequence.Get("control_input")
+	for in := range controls.Elements() {
+		list, _ := in.Get("control")
+		for e := range list.Elements() {
+			if text(e, "kind") == "CONTROL_SEQUENCE_CORRID" {
+				c.NumberIDs = text(e, "data_type") != "TYPE_STRING"
+			}
+		}
+	}
 	policy, _ := v.Get("model_transaction_policy")
 	c.Decoupled = truth(policy, "decoupled")
 	cache, _ := v.Get("response_cache")
@@ -91,6 +105,9 @@ func QueueDelay(us uint64) time.Duration {
 	const day = uint64(24 * time.Hour / time.Microsecond)
 	return time.Duration(min(us, day)) * time.Microsecond
 }
+
+// SequenceIdle is how long a server keeps an idle sequence, by its configuration in microseconds: 0 means a second.
+func SequenceIdle(us uint64) time.Duration { return cmp.Or(QueueDelay(us), time.Second) }
 
 func parts(v jsonscan.Value, name string) []TensorConfig {
 	a, _ := v.Get(name)

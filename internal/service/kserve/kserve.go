@@ -37,7 +37,10 @@ type Config struct {
 	Inputs   []TensorConfig
 	Outputs  []TensorConfig
 	Sequence bool // sequence_batching is present
-	Dynamic  bool // dynamic_batching is present
+	// SequenceIdle is how long the server keeps an idle sequence. NumberIDs: the model sees correlation ids as numbers.
+	SequenceIdle time.Duration
+	NumberIDs    bool
+	Dynamic      bool // dynamic_batching is present
 	// QueueDelay is dynamic_batching.max_queue_delay_microseconds.
 	QueueDelay time.Duration
 	Decoupled  bool // model_transaction_policy.decoupled

@@ -110,9 +110,7 @@ func (s *Service) Open(ctx context.Context, sink service.Sink) (service.Transpor
 		return s.newExchange(sink)
 	})
 	tr.Trace(s.target.Tracing)
-	if s.target.LazyDial {
-		return httppool.LazyDial{Transport: tr}, nil
-	}
+	tr.DialLazily(s.target.LazyDial)
 	return tr, nil
 }
 

@@ -135,9 +135,7 @@ func boundaryFor(file []byte) string {
 func (s *Service) Open(_ context.Context, sink service.Sink) (service.Transport, error) {
 	tr := httppool.New(s.at.Config(""), sink, func() httppool.Exchange { return exchange{sink} })
 	tr.Trace(s.target.Tracing)
-	if s.target.LazyDial {
-		return httppool.LazyDial{Transport: tr}, nil
-	}
+	tr.DialLazily(s.target.LazyDial)
 	return tr, nil
 }
 

@@ -78,9 +78,12 @@ func notAnAddress(endpoint string) error {
 	return fmt.Errorf("is an address such as grpc://collector:4317 or http://collector:4318, not %q", secret.PublicURL(endpoint))
 }
 
-// url is the address with http or https, as the SDK reads it.
-func (t *target) url() string {
-	if t.insecure {
+// url is the address as the SDK reads it: with the path for HTTP, and with http or https for gRPC too.
+func (t *target) url(path string) string {
+	switch {
+	case !t.grpc:
+		return t.base + path
+	case t.insecure:
 		return "http://" + t.address
 	}
 	return "https://" + t.address

@@ -30,13 +30,8 @@ import (
 // Interval is the time between two exports, unless OTEL_METRIC_EXPORT_INTERVAL gives another one.
 const Interval = time.Second
 
-// Limits of the retries of one export, and of the last export of a run.
-const (
-	firstRetry = 200 * time.Millisecond
-	nextRetry  = time.Second
-	allRetries = 3 * time.Second
-	lastExport = 3 * time.Second
-)
+// lastExport limits the last export of a run.
+const lastExport = 3 * time.Second
 
 // Config says where points go.
 type Config struct {
@@ -66,30 +61,38 @@ type Exporter struct {
 	sends    *sends
 }
 
+// collector is where a configuration sends to.
+type collector struct {
+	target
+	secure  *tls.Config // nil: the exporter's own settings hold
+	headers map[string]string
+}
+
 // Check reports what is wrong with the endpoint or the certificates.
 func Check(cfg *Config) error {
-	to, err := parse(cfg.Endpoint, cfg.Protocol)
-	if err != nil {
-		return err
-	}
-	if cfg.CA != "" && to.insecure {
-		return errors.New("names an address without TLS, and --otlp-ca needs TLS: use grpcs:// or https://")
-	}
-	_, err = clientTLS(cfg.CA)
+	_, err := cfg.collector()
 	return err
+}
+
+func (c *Config) collector() (collector, error) {
+	to, err := parse(c.Endpoint, c.Protocol)
+	if err != nil || c.CA == "" {
+		return collector{to, nil, c.Headers}, err
+	}
+	if to.insecure {
+		return collector{}, errors.New("names an address without TLS, and --otlp-ca needs TLS: use grpcs:// or https://")
+	}
+	secure, err := clientTLS(c.CA)
+	return collector{to, secure, c.Headers}, err
 }
 
 // Open starts to send. It connects in the background: a collector that is not there is found out later and reported by Close.
 func Open(ctx context.Context, cfg Config, tally *telemetry.Tally) (*Exporter, error) {
-	to, err := parse(cfg.Endpoint, cfg.Protocol)
+	to, err := cfg.collector()
 	if err != nil {
 		return nil, err
 	}
-	secure, err := clientTLS(cfg.CA)
-	if err != nil {
-		return nil, err
-	}
-	inner, err := newExporter(ctx, to, cfg.Headers, secure)
+	inner, err := newExporter(ctx, to)
 	if err != nil {
 		return nil, fmt.Errorf("send to %s: %w", cfg.address(), err)
 	}
@@ -137,11 +140,8 @@ func (r Run) attributes() []attribute.KeyValue {
 	return list
 }
 
-// clientTLS reads the authorities of a file; nil for none.
+// clientTLS reads the authorities of a file.
 func clientTLS(file string) (*tls.Config, error) {
-	if file == "" {
-		return nil, nil // the exporter's own settings hold
-	}
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the certificates of --otlp-ca: %w", err)
@@ -153,31 +153,32 @@ func clientTLS(file string) (*tls.Config, error) {
 	return &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}, nil
 }
 
-func newExporter(ctx context.Context, to target, headers map[string]string, secure *tls.Config) (metric.Exporter, error) {
+func newExporter(ctx context.Context, to collector) (metric.Exporter, error) {
 	if to.grpc {
-		options := []otlpmetricgrpc.Option{otlpmetricgrpc.WithRetry(otlpmetricgrpc.RetryConfig{Enabled: true, InitialInterval: firstRetry, MaxInterval: nextRetry, MaxElapsedTime: allRetries})}
-		if to.address != "" {
-			options = append(options, otlpmetricgrpc.WithEndpointURL(to.url()))
-		}
-		if secure != nil {
-			options = append(options, otlpmetricgrpc.WithTLSCredentials(credentials.NewTLS(secure)))
-		}
-		if len(headers) > 0 {
-			options = append(options, otlpmetricgrpc.WithHeaders(headers))
-		}
-		return otlpmetricgrpc.New(ctx, options...)
+		secure := func(c *tls.Config) otlpmetricgrpc.Option { return otlpmetricgrpc.WithTLSCredentials(credentials.NewTLS(c)) }
+		return otlpmetricgrpc.New(ctx, options(to, "", otlpmetricgrpc.WithRetry(retries),
+			otlpmetricgrpc.WithEndpointURL, secure, otlpmetricgrpc.WithHeaders)...)
 	}
-	options := []otlpmetrichttp.Option{otlpmetrichttp.WithRetry(otlpmetrichttp.RetryConfig{Enabled: true, InitialInterval: firstRetry, MaxInterval: nextRetry, MaxElapsedTime: allRetries})}
-	if to.base != "" {
-		options = append(options, otlpmetrichttp.WithEndpointURL(to.base+"/v1/metrics"))
+	return otlpmetrichttp.New(ctx, options(to, "/v1/metrics", otlpmetrichttp.WithRetry(otlpmetrichttp.RetryConfig(retries)),
+		otlpmetrichttp.WithEndpointURL, otlpmetrichttp.WithTLSClientConfig, otlpmetrichttp.WithHeaders)...)
+}
+
+// retries are those of one export. The SDK has a type of its own for each of its four clients.
+var retries = otlpmetricgrpc.RetryConfig{Enabled: true, InitialInterval: 200 * time.Millisecond, MaxInterval: time.Second, MaxElapsedTime: 3 * time.Second}
+
+// options are those of one of the SDK's clients. What the configuration does not say, the OTEL_ variables decide.
+func options[O any](to collector, path string, retry O, at func(string) O, secure func(*tls.Config) O, headers func(map[string]string) O) []O {
+	list := []O{retry}
+	if to.address != "" {
+		list = append(list, at(to.url(path)))
 	}
-	if secure != nil {
-		options = append(options, otlpmetrichttp.WithTLSClientConfig(secure))
+	if to.secure != nil {
+		list = append(list, secure(to.secure))
 	}
-	if len(headers) > 0 {
-		options = append(options, otlpmetrichttp.WithHeaders(headers))
+	if len(to.headers) > 0 {
+		list = append(list, headers(to.headers))
 	}
-	return otlpmetrichttp.New(ctx, options...)
+	return list
 }
 
 // Close sends the last points, waits a short time for the collector, and reports what arrived.

@@ -2,6 +2,7 @@ package otlp
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"sync"
@@ -49,15 +50,12 @@ type Tracer struct {
 // OpenTracer starts to send spans to the collector of cfg. Close ends it: the end of ctx does not, so that the spans of a run that was
 // interrupted arrive too.
 func OpenTracer(ctx context.Context, cfg Config) (*Tracer, error) {
-	to, err := parse(cfg.Endpoint, cfg.Protocol)
+	to, err := cfg.collector()
 	if err != nil {
 		return nil, err
 	}
-	client, err := newSpanClient(to, &cfg)
-	if err == nil {
-		err = client.Start(ctx)
-	}
-	if err != nil {
+	client := newSpanClient(to)
+	if err := client.Start(ctx); err != nil {
 		return nil, fmt.Errorf("send spans to %s: %w", cfg.address(), err)
 	}
 	res, err := cfg.Run.resource(ctx)
@@ -73,35 +71,14 @@ func OpenTracer(ctx context.Context, cfg Config) (*Tracer, error) {
 	return t, nil
 }
 
-func newSpanClient(to target, cfg *Config) (otlptrace.Client, error) {
-	secure, err := clientTLS(cfg.CA)
-	if err != nil {
-		return nil, err
-	}
+func newSpanClient(to collector) otlptrace.Client {
 	if to.grpc {
-		options := []otlptracegrpc.Option{otlptracegrpc.WithRetry(otlptracegrpc.RetryConfig{Enabled: true, InitialInterval: firstRetry, MaxInterval: nextRetry, MaxElapsedTime: allRetries})}
-		if to.address != "" {
-			options = append(options, otlptracegrpc.WithEndpointURL(to.url()))
-		}
-		if secure != nil {
-			options = append(options, otlptracegrpc.WithTLSCredentials(credentials.NewTLS(secure)))
-		}
-		if len(cfg.Headers) > 0 {
-			options = append(options, otlptracegrpc.WithHeaders(cfg.Headers))
-		}
-		return otlptracegrpc.NewClient(options...), nil
+		secure := func(c *tls.Config) otlptracegrpc.Option { return otlptracegrpc.WithTLSCredentials(credentials.NewTLS(c)) }
+		return otlptracegrpc.NewClient(options(to, "", otlptracegrpc.WithRetry(otlptracegrpc.RetryConfig(retries)),
+			otlptracegrpc.WithEndpointURL, secure, otlptracegrpc.WithHeaders)...)
 	}
-	options := []otlptracehttp.Option{otlptracehttp.WithRetry(otlptracehttp.RetryConfig{Enabled: true, InitialInterval: firstRetry, MaxInterval: nextRetry, MaxElapsedTime: allRetries})}
-	if to.base != "" {
-		options = append(options, otlptracehttp.WithEndpointURL(to.base+"/v1/traces"))
-	}
-	if secure != nil {
-		options = append(options, otlptracehttp.WithTLSClientConfig(secure))
-	}
-	if len(cfg.Headers) > 0 {
-		options = append(options, otlptracehttp.WithHeaders(cfg.Headers))
-	}
-	return otlptracehttp.NewClient(options...), nil
+	return otlptracehttp.NewClient(options(to, "/v1/traces", otlptracehttp.WithRetry(otlptracehttp.RetryConfig(retries)),
+		otlptracehttp.WithEndpointURL, otlptracehttp.WithTLSClientConfig, otlptracehttp.WithHeaders)...)
 }
 
 // Add sends the span of a request of the load, or drops it if the queue is full. It does not wait.

@@ -14,7 +14,6 @@ import (
 	"errors"
 	"strings"
 	"sync/atomic"
-	"time"
 
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/service"
@@ -42,8 +41,8 @@ type Service struct {
 	target plan.Target
 	input  plan.Input
 	at     *httppool.Server
-	model  *service.Model          // as described; nil before that
-	undo   []kserve.Setting        // trace settings to put back
+	model  *service.Model // as described; nil before that
+	tracer kserve.Tracer
 	shared *share.Pool             // nil: tensors travel over the connection
 	idle   atomic.Pointer[h1.Conn] // of the last call beside the load
 
@@ -58,12 +57,13 @@ func New(t plan.Target, in plan.Input) (*Service, error) {
 	}
 	s := &Service{target: t, input: in, at: at}
 	s.shared = share.New(s, in)
+	s.tracer = kserve.Tracer{Read: s.readTrace, Write: s.writeTrace}
 	return s, nil
 }
 
 // Describe asks the server for the model, after setting up its tracer where the plan says so.
 func (s *Service) Describe(ctx context.Context) (*service.Model, error) {
-	if err := s.setTrace(ctx); err != nil {
+	if err := s.tracer.Set(ctx, s.target.Trace); err != nil {
 		return nil, err
 	}
 	m, err := kserve.Describe(ctx, s, s.target)
@@ -84,9 +84,6 @@ func (s *Service) Open(_ context.Context, sink service.Sink) (service.Transport,
 	return s.shared.Wrap(t, s.bind), nil
 }
 
-// closeWait is how long Close waits for the server to take its trace settings back.
-const closeWait = 5 * time.Second
-
 // Close takes back what was set up at the server: trace settings and shared memory.
 func (s *Service) Close() error {
 	defer func() {
@@ -94,13 +91,7 @@ func (s *Service) Close() error {
 			_ = conn.Close() // nothing is in flight on it
 		}
 	}()
-	err := s.shared.Close()
-	if s.undo == nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), closeWait)
-	defer cancel()
-	return errors.Join(err, s.restoreTrace(ctx))
+	return errors.Join(s.shared.Close(), s.tracer.Restore())
 }
 
 // config is how to connect, and which header to look for in replies.

@@ -10,17 +10,9 @@ import (
 
 const tracePath = "/v2/trace/setting"
 
-// setTrace applies the plan's trace settings once, and remembers those in force before.
-func (s *Service) setTrace(ctx context.Context) error {
-	want := kserve.TraceSettings(s.target.Trace)
-	if len(want) == 0 || s.undo != nil {
-		return nil
-	}
+func (s *Service) readTrace(ctx context.Context) (map[string][]string, error) {
 	v, err := s.do(ctx, call{op: kserve.OpTrace, path: tracePath, plain: true})
-	if err != nil {
-		return err
-	}
-	before := map[string][]string{}
+	settings := map[string][]string{}
 	for name, m := range v.Members() {
 		values := []string{string(m.AppendText(nil))}
 		if m.Kind() == jsonscan.Array {
@@ -29,25 +21,12 @@ func (s *Service) setTrace(ctx context.Context) error {
 				values = append(values, string(e.AppendText(nil)))
 			}
 		}
-		before[string(name.AppendText(nil))] = values
+		settings[string(name.AppendText(nil))] = values
 	}
-	if err := s.postTrace(ctx, want); err != nil {
-		return err
-	}
-	s.undo = kserve.Restore(want, before)
-	return nil
+	return settings, err
 }
 
-func (s *Service) restoreTrace(ctx context.Context) error {
-	undo := s.undo
-	s.undo = nil
-	if len(undo) == 0 {
-		return nil
-	}
-	return s.postTrace(ctx, undo)
-}
-
-func (s *Service) postTrace(ctx context.Context, settings []kserve.Setting) error {
+func (s *Service) writeTrace(ctx context.Context, settings []kserve.Setting) error {
 	b := []byte{'{'}
 	for i, t := range settings {
 		if i > 0 {

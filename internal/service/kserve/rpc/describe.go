@@ -13,7 +13,7 @@ import (
 // Describe asks the server for the model, after setting up its tracer where the plan says so.
 func (s *Service) Describe(ctx context.Context) (*service.Model, error) {
 	go setUp()
-	if err := s.setTrace(ctx); err != nil {
+	if err := s.tracer.Set(ctx, s.target.Trace); err != nil {
 		return nil, err
 	}
 	m, err := kserve.Describe(ctx, s, s.target)
@@ -75,6 +75,14 @@ func (s *Service) Config(ctx context.Context, model, version string) (*kserve.Co
 		Cache:     c.GetResponseCache().GetEnable(),
 	}
 	out.QueueDelay = kserve.QueueDelay(c.GetDynamicBatching().GetMaxQueueDelayMicroseconds())
+	out.SequenceIdle = kserve.SequenceIdle(c.GetSequenceBatching().GetMaxSequenceIdleMicroseconds())
+	for _, in := range c.GetSequenceBatching().GetControlInput() {
+		for _, ctl := range in.GetControl() {
+			if ctl.GetKind() == pb.ModelSequenceBatching_Control_CONTROL_SEQUENCE_CORRID {
+				out.NumberIDs = ctl.GetDataType() != pb.DataType_TYPE_STRING
+			}
+		}
+	}
 	for _, t := range c.GetInput() {
 		out.Inputs = append(out.Inputs, kserve.TensorConfig{Name: t.GetName(), Optional: t.GetOptional(), ShapeTensor: t.GetIsShapeTensor()})
 	}

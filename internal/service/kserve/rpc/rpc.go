@@ -32,9 +32,9 @@ type Service struct {
 	target plan.Target
 	input  plan.Input
 	at     *grpcpool.Server
-	infer  *h2.Header       // of ModelInfer or ModelStreamInfer
-	undo   []kserve.Setting // trace settings to put back
-	shared *share.Pool      // nil: tensors travel over the connection
+	infer  *h2.Header // of ModelInfer or ModelStreamInfer
+	tracer kserve.Tracer
+	shared *share.Pool // nil: tensors travel over the connection
 
 	largest service.Largest
 
@@ -55,6 +55,7 @@ var (
 func New(t plan.Target, in plan.Input) (*Service, error) {
 	s := &Service{target: t, input: in}
 	s.shared = share.New(s, in)
+	s.tracer = kserve.Tracer{Read: s.readTrace, Write: s.writeTrace}
 	var err error
 	if s.at, err = grpcpool.NewServer(t); err != nil {
 		return nil, err
@@ -111,6 +112,6 @@ func (s *Service) senders(sink service.Sink) func(*http2pool.Slot) http2pool.Sen
 
 // Close takes back what was set up at the server, shared memory and trace settings, and ends the control connection.
 func (s *Service) Close() error {
-	err := errors.Join(s.shared.Close(), s.restoreTrace())
+	err := errors.Join(s.shared.Close(), s.tracer.Restore())
 	return errors.Join(err, s.at.Close())
 }

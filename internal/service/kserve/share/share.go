@@ -20,6 +20,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
@@ -223,12 +224,7 @@ func (p *Pool) drop(ctx context.Context, kind shm.Kind) error {
 	defer cancel()
 	for pause := time.Millisecond; ; pause *= 2 {
 		err := p.srv.UnregisterAll(ctx, kind)
-		if !busy(err) {
-			return err
-		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
+		if !busy(err) || !clock.Sleep(ctx, pause) {
 			return err
 		}
 	}

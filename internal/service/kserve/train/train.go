@@ -43,19 +43,11 @@ func New(t plan.Target, in plan.Input) (*Service, error) {
 	return &Service{Service: inner, target: t}, nil
 }
 
-// Car is one request of a train.
-type Car struct {
-	Inputs     service.Inputs
-	ID         uint64 // correlation id
-	Name       string // correlation id as text; used where it is not empty
-	Start, End bool
-}
-
 // request is a train that is ready to leave. Its messages carry their ids, so it can be sent once.
 type request []*pb.ModelInferRequest
 
 // Train couples requests. The result is for one call.
-func (s *Service) Train(cars []Car) (service.Request, error) {
+func (s *Service) Train(cars []service.Car) (service.Request, error) {
 	r := make(request, len(cars))
 	for i := range cars {
 		c := &cars[i]

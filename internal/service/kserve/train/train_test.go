@@ -119,9 +119,9 @@ func open(t *testing.T) *fixture {
 
 func (f *fixture) send(t *testing.T, values ...uint32) *service.Call {
 	t.Helper()
-	cars := make([]train.Car, len(values))
+	cars := make([]service.Car, len(values))
 	for i, v := range values {
-		cars[i] = train.Car{ID: 7, Start: i == 0, End: i == len(values)-1, Inputs: service.Inputs{
+		cars[i] = service.Car{ID: 7, Start: i == 0, End: i == len(values)-1, Inputs: service.Inputs{
 			Tensors: []tensor.Tensor{{Name: "IN", Type: tensor.Uint32, Shape: tensor.Shape{1}, Data: binary.LittleEndian.AppendUint32(nil, v)}},
 			Outputs: []string{"OUT"},
 		}}
