@@ -86,10 +86,6 @@ func (w *workers) gather(t *traffic, command string) error {
 	return err
 }
 
-func (r *run) connectFleet() error { return r.workers.connect(&r.traffic) }
-
-func (r *run) gather() error { return r.workers.gather(&r.traffic, "llm") }
-
 // task is what the workers get: the plan without what only the coordinator needs, and the files that it names.
 func (r *traffic) task() (*fleet.Task, error) {
 	var rest options

@@ -60,9 +60,7 @@ func (r *traffic) close() {
 	if r.svc != nil {
 		_ = r.svc.Close() // nothing is left to report it to
 	}
-	if r.embedded != nil {
-		r.embedded.Stop()
-	}
+	r.embedded.Stop()
 }
 
 // start does everything up to the first request.

@@ -71,10 +71,8 @@ func Open(p *command.IO, opts plan.Outcome, command, line string) (*Outcome, err
 		}
 		o.baseline = &compare.Side{Name: name, Run: run}
 	}
-	for _, path := range []string{opts.Report, opts.JUnit} {
-		if err := p.Files.Writable(path); err != nil {
-			return nil, err
-		}
+	if err := p.Files.Writable(opts.Report, opts.JUnit); err != nil {
+		return nil, err
 	}
 	if opts.Summary != "" {
 		if err := p.Files.CheckAppend(opts.Summary); err != nil {

@@ -81,16 +81,6 @@ func (s *session) nothingToSend() int {
 	return command.ExitError
 }
 
-// explain prints what must stand before the summary: why the run ended early.
-func (s *session) explain(err error) {
-	if s.Plan.Program == plan.Redline {
-		return
-	}
-	if errors.Is(err, profile.ErrInterrupted) {
-		s.Console.Warn(text.ExitSignal)
-	}
-}
-
 // explainEnd prints the last words.
 func (s *session) explainEnd(res *result.Result, err error) {
 	if s.Plan.Program == plan.Redline {

@@ -92,10 +92,8 @@ func (s *session) run() (int, error) {
 	if err := out.CheckRules(sample); err != nil {
 		return 0, command.Usage(err)
 	}
-	for _, path := range []string{json, s.opts.csv} {
-		if err := s.Files.Writable(path); err != nil {
-			return 0, err
-		}
+	if err := s.Files.Writable(json, s.opts.csv); err != nil {
+		return 0, err
 	}
 	s.IO = s.IO.ForRun(opts, plan.Redline, s.sigs)
 	s.began = time.Now()
