@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/redline-bench/redline/internal/convert"
 )
 
 // Shells are the shells that Completion knows.
@@ -68,10 +70,7 @@ _redline_files() {
 	for _, c := range append(slices.Clone(list), perfAnalyzer) {
 		c.bash(&b)
 	}
-	var names []string
-	for _, c := range commands {
-		names = append(names, c.Name)
-	}
+	names := convert.All(commands, func(c Command) string { return c.Name })
 	fmt.Fprintf(&b, `
 _redline() {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}

@@ -14,6 +14,7 @@ import (
 	"github.com/redline-bench/redline/internal/cleantext"
 	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/command"
+	"github.com/redline-bench/redline/internal/convert"
 	"github.com/redline-bench/redline/internal/llm"
 	api "github.com/redline-bench/redline/internal/llm/endpoint"
 	"github.com/redline-bench/redline/internal/llm/load"
@@ -216,11 +217,7 @@ func (r *traffic) tokenFloor(lv load.Level, o load.Options, log *calibrate.Log) 
 
 // streamOf has the times of a sample.
 func streamOf(s *llm.Sample) calibrate.Stream {
-	out := calibrate.Stream{ID: s.RequestID, From: clock.Wall(s.Sent)}
-	for _, c := range s.Chunks {
-		out.At = append(out.At, clock.Wall(c.At))
-	}
-	return out
+	return calibrate.Stream{ID: s.RequestID, From: clock.Wall(s.Sent), At: convert.All(s.Chunks, func(c llm.Chunk) int64 { return clock.Wall(c.At) })}
 }
 
 // trafficOf is what the calibration knows a level of a language model by. How many bytes its answers have is the server's

@@ -47,13 +47,7 @@ func ParseClass(p *command.IO, sigs *command.Signals, args []string, workers pla
 }
 
 // Outside are the options that a class cannot have.
-func Outside() []string {
-	list := class.Outside()
-	for _, row := range new(plan.Fleet).Rows() { // the workers are those of all classes
-		list = append(list, row.Name())
-	}
-	return list
-}
+func Outside() []string { return class.Outside() }
 
 // Options implements class.Class.
 func (c *Class) Options() []string { return c.table.Arguments() }

@@ -14,6 +14,7 @@ import (
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/command/runs"
 	"github.com/redline-bench/redline/internal/compare"
+	"github.com/redline-bench/redline/internal/convert"
 	"github.com/redline-bench/redline/internal/gate"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
@@ -324,18 +325,15 @@ func (o *Outcome) regressions(res *result.Result) []result.Check {
 	if err != nil {
 		return []result.Check{{Rule: rule, Text: err.Error()}}
 	}
-	var out []result.Check
-	for _, r := range rep.Regressions(o.opts.MaxRegression) {
-		out = append(out, result.Check{Rule: rule, Level: r.Level, Text: r.String()})
-	}
-	switch {
-	case out != nil:
+	switch worse := rep.Regressions(o.opts.MaxRegression); {
+	case len(worse) > 0:
+		return convert.All(worse, func(r compare.Row) result.Check {
+			return result.Check{Rule: rule, Level: r.Level, Text: r.String()}
+		})
 	case !rep.Sees(o.opts.MaxRegression):
-		out = []result.Check{{Rule: rule, Unknown: true, Text: rep.Unseen(o.opts.MaxRegression)}}
-	default:
-		out = []result.Check{{Rule: rule, OK: true, Text: rep.Kept(o.opts.MaxRegression)}}
+		return []result.Check{{Rule: rule, Unknown: true, Text: rep.Unseen(o.opts.MaxRegression)}}
 	}
-	return out
+	return []result.Check{{Rule: rule, OK: true, Text: rep.Kept(o.opts.MaxRegression)}}
 }
 
 // missed is what a finding that is not good means. void: the run cannot be judged.

@@ -85,11 +85,7 @@ func oneLevel(p *plan.Plan) error {
 
 // Outside are the options that a class cannot have.
 func Outside() []string {
-	list := class.Outside("-f", "--verbose-csv", "--profile-export-file", "--version")
-	for _, row := range new(plan.Fleet).Rows() { // the workers are those of all classes
-		list = append(list, row.Name())
-	}
-	return list
+	return class.Outside("-f", "--verbose-csv", "--profile-export-file", "--version")
 }
 
 // Options implements class.Class.

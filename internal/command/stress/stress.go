@@ -13,6 +13,7 @@ import (
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/command/outcome"
 	"github.com/redline-bench/redline/internal/command/target"
+	"github.com/redline-bench/redline/internal/convert"
 	"github.com/redline-bench/redline/internal/kind"
 	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/plan"
@@ -241,11 +242,7 @@ func (s *run) couple() func(cars []stress.Car) (service.Request, error) {
 		return nil
 	}
 	return func(cars []stress.Car) (service.Request, error) {
-		list := make([]train.Car, len(cars))
-		for i, c := range cars {
-			list[i] = train.Car(c)
-		}
-		return svc.Train(list)
+		return svc.Train(convert.All(cars, func(c stress.Car) train.Car { return train.Car(c) }))
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/command/target"
+	"github.com/redline-bench/redline/internal/convert"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/service/kserve/modelconfig"
 	"github.com/redline-bench/redline/internal/tune"
@@ -212,10 +213,7 @@ func (s *session) presentOfClient(k *knob) string {
 	case knobShape:
 		var list []string
 		for _, input := range slices.Sorted(maps.Keys(pl.Input.Shapes)) {
-			sizes := make([]string, len(pl.Input.Shapes[input]))
-			for i, n := range pl.Input.Shapes[input] {
-				sizes[i] = strconv.FormatInt(n, 10)
-			}
+			sizes := convert.All(pl.Input.Shapes[input], func(n int64) string { return strconv.FormatInt(n, 10) })
 			list = append(list, input+":"+strings.Join(sizes, "x"))
 		}
 		return strings.Join(list, "+")

@@ -2,6 +2,7 @@ package page
 
 import (
 	"github.com/redline-bench/redline/internal/cleantext"
+	"github.com/redline-bench/redline/internal/convert"
 	"github.com/redline-bench/redline/internal/result"
 )
 
@@ -36,9 +37,7 @@ func serverView(lv *result.Level) *ServerView {
 	}
 	out := &ServerView{
 		Lines: []ServerLine{}, Others: m.Others, Watts: round(m.PowerWatts), Joules: round(m.JoulesPerInference), PerToken: round(m.JoulesPerToken),
-	}
-	for _, n := range m.Notes {
-		out.Notes = append(out.Notes, cleantext.Line(n))
+		Notes: convert.All(m.Notes, cleantext.Line),
 	}
 	steps := 0
 	for i := range m.Series {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/internal/cleantext"
+	"github.com/redline-bench/redline/internal/convert"
 	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/pace"
 	"github.com/redline-bench/redline/internal/plan"
@@ -253,7 +254,9 @@ func levelView(lv *result.Level) LevelView {
 		out.Load = float64(lv.Concurrency)
 	}
 	if lv.Mode == plan.RequestRate {
-		out.Stages = stages(lv.Stages)
+		out.Stages = convert.All(lv.Stages, func(s pace.Stage) [3]float64 {
+			return [3]float64{round(s.From), round(s.To), s.Time.Seconds()}
+		})
 	}
 	if c.Responses != c.Requests {
 		out.Responses = round(c.ResponsePerSec)
@@ -279,14 +282,6 @@ func levelView(lv *result.Level) LevelView {
 	}
 	out.Windows = windows(lv)
 	out.ServerMetrics, out.Traces = serverView(lv), traceView(lv.ServerTraces)
-	return out
-}
-
-func stages(list []pace.Stage) [][3]float64 {
-	var out [][3]float64
-	for _, s := range list {
-		out = append(out, [3]float64{round(s.From), round(s.To), s.Time.Seconds()})
-	}
 	return out
 }
 
