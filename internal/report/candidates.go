@@ -39,7 +39,7 @@ func candidateRow(model string, c *result.TuneCandidate) []string {
 	}
 	knobs := convert.All(slices.Sorted(maps.Keys(c.Knobs)), func(k string) string { return fmt.Sprintf("%s=%v", k, c.Knobs[k]) })
 	row := []string{
-		model, strconv.Itoa(c.Batch), fixed(c.At), strings.Join(knobs, " "), c.Instances, "", yesNo(c.Failed == "" && c.Low > 0),
+		model, strconv.Itoa(c.Batch), fixed(c.At), strings.Join(knobs, " "), c.Instances, "", map[bool]string{true: "Yes", false: "No"}[c.Failed == "" && c.Low > 0],
 		fixed(c.Achieved), fixed(c.AvgMs), fixed(c.P90Ms), fixed(c.P95Ms), fixed(c.P99Ms),
 	}
 	if c.MaxBatch > 0 {
@@ -52,11 +52,4 @@ func candidateRow(model string, c *result.TuneCandidate) []string {
 	}
 	memory, power, busy := c.GPU.Sums()
 	return append(row, fixed(memory/1e6), fixed(busy), fixed(power))
-}
-
-func yesNo(yes bool) string {
-	if yes {
-		return "Yes"
-	}
-	return "No"
 }

@@ -200,7 +200,7 @@ func (r *reader) options(n *yaml.Node, command string, rows []option.Row) []Opti
 		case row.Instead != "":
 			r.fault(key, "%q %s", key.Value, inKeys(row.Instead, rows))
 		default:
-			o := Option{Key: key.Value, Row: row, Values: r.values(value, row), At: at(key)}
+			o := Option{Row: row, Values: r.values(value, row), At: at(key)}
 			if len(o.Values) > 0 {
 				out = append(out, o)
 			}

@@ -60,13 +60,11 @@ func serverView(lv *result.Level) *ServerView {
 		s := &m.Series[i]
 		l := ServerLine{Name: s.Name, Title: s.Title, Unit: s.Unit, From: cleantext.Line(s.From), Of: cleantext.Line(s.Of), Values: make([]*float64, steps-first)}
 		if s.Known {
-			avg, most := round(s.Avg), round(s.Max)
-			l.Avg, l.Max = &avg, &most
+			l.Avg, l.Max = new(round(s.Avg)), new(round(s.Max))
 		}
 		for k := first; k < len(s.Values); k++ {
 			if v := s.Values[k]; v != nil {
-				shown := round(*v)
-				l.Values[k-first] = &shown
+				l.Values[k-first] = new(round(*v))
 			}
 		}
 		out.Lines = append(out.Lines, l)

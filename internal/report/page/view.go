@@ -201,9 +201,7 @@ func NewView(name string, res *result.Result) *View {
 		v.Levels = append(v.Levels, levelView(&res.Levels[i]))
 	}
 	if res.Whole != nil && len(res.Classes) > 1 {
-		whole := levelView(res.Whole)
-		v.Whole = &whole
-		v.Classes = classViews(res.Classes)
+		v.Whole, v.Classes = new(levelView(res.Whole)), classViews(res.Classes)
 	}
 	return v
 }
@@ -262,19 +260,16 @@ func levelView(lv *result.Level) LevelView {
 		out.Responses = round(c.ResponsePerSec)
 	}
 	if out.Open {
-		s := summary(&c.Sent)
-		out.FromSend = &s
+		out.FromSend = new(summary(&c.Sent))
 	}
 	if c.First != nil && c.First.Count > 0 {
-		s := summary(c.First)
-		out.First = &s
+		out.First = new(summary(c.First))
 	}
 	if lv.Hold != nil {
 		out.Hold = lv.Hold.String()
 	}
 	if lv.Server != nil {
-		p := parts(lv.Server)
-		out.Server = &p
+		out.Server = new(parts(lv.Server))
 	}
 	out.CDF = cdf(lv.Histogram)
 	if lv.Timeline != nil && len(lv.Timeline.Slices) > 0 {
@@ -368,8 +363,7 @@ func times(t *result.Timeline, scheduled bool) *Times {
 		if !ok {
 			return nil
 		}
-		v := ms(ns)
-		return &v
+		return new(ms(ns))
 	}
 	slices := t.Slices
 	if n := len(slices); n > 4 {
