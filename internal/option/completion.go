@@ -125,20 +125,10 @@ func (c *Command) bash(b *strings.Builder) {
 
 // alike are the options with a value, those with the same completion of the value together.
 func alike(rows []Row) [][]Row {
-	var list [][]Row
-	for _, r := range visible(rows) {
-		if r.Arg == "" {
-			continue
-		}
-		i := slices.IndexFunc(list, func(l []Row) bool {
-			return l[0].files() == r.files() && l[0].dirs() == r.dirs() && slices.Equal(l[0].To.Words, r.To.Words)
-		})
-		if i < 0 {
-			i, list = len(list), append(list, nil)
-		}
-		list[i] = append(list[i], r)
-	}
-	return list
+	valued := slices.DeleteFunc(visible(rows), func(r Row) bool { return r.Arg == "" })
+	return gathered(valued, func(a, b *Row) bool {
+		return a.files() == b.files() && a.dirs() == b.dirs() && slices.Equal(a.To.Words, b.To.Words)
+	})
 }
 
 func zsh(commands []Command, perfAnalyzer Command) string {
