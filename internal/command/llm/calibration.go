@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -40,9 +39,11 @@ func ReadCalibration(own json.RawMessage, args []string, secrets *secret.Set) (c
 		return c, err
 	case !c.opts.Streaming && !api.Kind(c.opts.Kind).GRPC():
 		return c, errors.New("responses that are not streamed have no token times: add --streaming")
+	case c.opts.Fleet.Workers != "":
+		return c, errors.New("--workers is for runs and searches; a calibration makes its load on one machine")
 	}
 	c.plan = &plan.Plan{Program: plan.Redline, Target: plan.Target{Kind: plan.OpenAI, URL: c.opts.addresses()[0], Model: c.opts.model()}}
-	return c, c.opts.oneMachine("a calibration")
+	return c, nil
 }
 
 // Plan is the plan of the run, for the result.
@@ -75,8 +76,15 @@ func calibrateTokens(p *command.IO, sigs *command.Signals, o *Plan) ([]calibrate
 	if o.TLS != (plan.TLS{}) || o.GRPCTLS || o.Insecure {
 		fmt.Fprintln(p.Stdout, "TLS is not used")
 	}
-	tokenHead(p.Stdout)
-	return c.floors(nil, func(f calibrate.Floor) { tokenLine(p.Stdout, f) })
+	fmt.Fprintln(p.Stdout, "error in usec (client minus the server's log): of a token's time, p50 and p99; of the mean time to the first token, between tokens")
+	micros := func(ns int64) float64 { return float64(ns) / 1000 }
+	return c.floors(nil, func(f calibrate.Floor) {
+		p99 := fmt.Sprintf("%+.1f", micros(f.P99Ns))
+		if f.AtLeast {
+			p99 = "≥ " + p99
+		}
+		fmt.Fprintf(p.Stdout, "%+8.1f  %9s  %+8.1f  %+8.1f  %s\n", micros(f.P50Ns), p99, micros(f.Tokens.TTFTNs), micros(f.Tokens.ITLNs), f.Traffic)
+	})
 }
 
 // tokenRun sends prompts to a reference server that sends tokens at a pace and logs when they leave.
@@ -241,17 +249,3 @@ func (r *traffic) trafficOf(lv *result.Level) calibrate.Traffic {
 	}
 	return t
 }
-
-func tokenHead(w io.Writer) {
-	fmt.Fprintln(w, "error in usec (client minus the server's log): of a token's time, p50 and p99; of the mean time to the first token, between tokens")
-}
-
-func tokenLine(w io.Writer, f calibrate.Floor) {
-	p99 := fmt.Sprintf("%+.1f", micros(f.P99Ns))
-	if f.AtLeast {
-		p99 = "≥ " + p99
-	}
-	fmt.Fprintf(w, "%+8.1f  %9s  %+8.1f  %+8.1f  %s\n", micros(f.P50Ns), p99, micros(f.Tokens.TTFTNs), micros(f.Tokens.ITLNs), f.Traffic)
-}
-
-func micros(ns int64) float64 { return float64(ns) / 1000 }

@@ -218,7 +218,9 @@ func (r *run) level(index int, lv load.Level) (*load.Outcome, error) {
 			return nil, err
 		}
 		cfg.Measured = func() {
-			r.meet()
+			if r.together != nil {
+				_ = r.together.Ready(r.sigs.Soft) // it waits for the other classes; an interrupt ends the load as well
+			}
 			pages.begin()
 		}
 		r.enter(command.Loading)

@@ -144,8 +144,8 @@ func (p *Prober) Run(ctx context.Context, level result.Level, drain time.Duratio
 	}
 	showResponses(&cfg, &level, p.outcome.Responses(""))
 	_, err := load.Run(ctx, p.sigs.Hard, cfg, lv)
-	if broken := p.workers.broken(); broken != nil {
-		return broken
+	if w := p.workers.run; w != nil && w.Broken() != nil {
+		return w.Broken()
 	}
 	return errors.Join(err, p.workers.levelEnded(nil, nil))
 }
