@@ -104,11 +104,7 @@ func (rep *Report) changes(f Finding) string {
 		out = append(out, text)
 	}
 	if more := len(levels) - headlineLevels; more > 0 {
-		levels := "levels"
-		if more == 1 {
-			levels = "level"
-		}
-		out = append(out, fmt.Sprintf("and at %d more %s", more, levels))
+		out = append(out, "and at "+unit.Count(more, "more level"))
 	}
 	return strings.Join(out, "; ")
 }
