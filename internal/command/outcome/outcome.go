@@ -188,7 +188,10 @@ func (o *Outcome) Tap(fromSend bool) func(lv *result.Level, window int, r *recor
 		if len(o.records) == 0 {
 			return nil
 		}
-		mode := modeOf(lv)
+		mode := string(lv.Mode)
+		if lv.Prompts != "" { // other levels differ in them
+			mode += "_" + result.PromptsKey(lv.Prompts)
+		}
 		if lv.Class != "" {
 			mode = lv.Class + ": " + mode
 		}
@@ -203,14 +206,6 @@ func (o *Outcome) Tap(fromSend bool) func(lv *result.Level, window int, r *recor
 		}
 		return nil
 	}
-}
-
-// modeOf names the load of a level, with its prompts if other levels differ in these.
-func modeOf(lv *result.Level) string {
-	if lv.Prompts != "" {
-		return string(lv.Mode) + "_" + result.PromptsKey(lv.Prompts)
-	}
-	return string(lv.Mode)
 }
 
 // closeRecords completes the files of records.
@@ -263,7 +258,11 @@ func (o *Outcome) Finish(res *result.Result, code int) int {
 	for _, f := range g.Findings {
 		switch {
 		case !f.OK:
-			fmt.Fprintf(o.Stderr, "%s: %s%s: %s\n", missed(&f, g.Invalid != ""), f.Rule, at(f.Level), f.Text)
+			at := ""
+			if f.Level != "" {
+				at = " at " + f.Level
+			}
+			fmt.Fprintf(o.Stderr, "%s: %s%s: %s\n", missed(&f, g.Invalid != ""), f.Rule, at, f.Text)
 		case o.baseline != nil && f.Level == "": // the baseline was kept
 			fmt.Fprintf(o.Stdout, "%s: %s\n", f.Rule, f.Text)
 		}
@@ -345,13 +344,6 @@ func missed(f *result.Check, void bool) string {
 		return "cannot tell"
 	}
 	return "assertion failed"
-}
-
-func at(level string) string {
-	if level == "" {
-		return ""
-	}
-	return " at " + level
 }
 
 // keep adds the run to the history. A history that cannot be written is a remark, not a failure: the run is good.

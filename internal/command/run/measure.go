@@ -163,7 +163,9 @@ func (r *run) shared(m *member, s *start) class.Together {
 		Name: m.Name, Responses: responses, LevelEnds: levelEnds, Watch: r.outcome.Watch(),
 		Ready: func(ctx context.Context) error {
 			at, err := s.wait(ctx, m)
-			r.crew.startAt(m, at)
+			if m.fleet != nil {
+				m.fleet.StartAt(at)
+			}
 			return err
 		},
 		Tap: func(fromSend bool) func(lv *result.Level, window int, rec *record.Record) error {

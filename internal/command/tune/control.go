@@ -9,9 +9,11 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/internal/cleantext"
+	"github.com/redline-bench/redline/internal/convert"
 	"github.com/redline-bench/redline/internal/kind"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/service/kserve/modelconfig"
 )
@@ -414,12 +416,9 @@ func awaitServer(ctx context.Context, svc service.Service, limit time.Duration) 
 }
 
 // text are the configurations of a candidate for the result.
-func (c *control) text(want map[string]modelconfig.Config) (out []configText) {
-	for _, m := range c.models {
+func (c *control) text(want map[string]modelconfig.Config) []result.TuneConfig {
+	return convert.All(c.models, func(m string) result.TuneConfig {
 		name := cleantext.Line(m)
-		out = append(out, configText{model: name, text: want[m].Text(), diff: modelconfig.Diff(name+" (now)", c.own[m], name+" (best)", want[m])})
-	}
-	return out
+		return result.TuneConfig{Model: name, Text: want[m].Text(), Diff: modelconfig.Diff(name+" (now)", c.own[m], name+" (best)", want[m])}
+	})
 }
-
-type configText struct{ model, text, diff string }

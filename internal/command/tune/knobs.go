@@ -336,10 +336,7 @@ func (s *session) argumentsOf(k *knob, v string) []string {
 
 // portOf is the port of an address; empty if it has none.
 func portOf(address string) string {
-	_, port, err := net.SplitHostPort(withoutScheme(address))
-	if err != nil {
-		return ""
-	}
+	_, port, _ := net.SplitHostPort(withoutScheme(address))
 	return port
 }
 

@@ -272,9 +272,7 @@ func (s *session) merged(e entry) entry {
 	if ok && e.Figures.P99Ms == 0 && e.Failed == "" {
 		e.Figures = old.Figures
 	}
-	if e.Run == nil {
-		e.Run = old.Run
-	}
+	e.Run = cmp.Or(e.Run, old.Run)
 	return e
 }
 
