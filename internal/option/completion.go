@@ -31,9 +31,6 @@ func (r *Row) summary() string {
 	return s
 }
 
-// completes tells whether anything may follow the command.
-func (c *Command) completes() bool { return len(c.Rows)+len(c.Words) > 0 }
-
 // names are what may follow the command: words and the names of options.
 func (c *Command) names() []string {
 	list := slices.Clone(c.Words)
@@ -47,7 +44,7 @@ func (c *Command) names() []string {
 func completing(commands []Command) (list []Command, pattern string) {
 	var names []string
 	for _, c := range commands {
-		if c.completes() {
+		if len(c.Rows)+len(c.Words) > 0 {
 			list, names = append(list, c), append(names, c.Name)
 		}
 	}

@@ -105,14 +105,6 @@ func (s *session) bracket(c *find.Capacity) string {
 	return "no bracket yet"
 }
 
-// surelyHeld names the highest load that surely holds; empty if there is none.
-func (s *session) surelyHeld(low float64) string {
-	if low == 0 {
-		return ""
-	}
-	return ", above " + s.load(low)
-}
-
 // answer prints what was found.
 func (s *session) answer(res *result.Result) {
 	f := res.Find

@@ -52,11 +52,6 @@ func (c Calibration) Plan() *plan.Plan { return c.wholePlan() }
 // JSON is the file of the result; empty for none.
 func (c Calibration) JSON() string { return c.opts.JSON }
 
-// Measure measures the errors.
-func (c Calibration) Measure(p *command.IO, sigs *command.Signals) ([]calibrate.Floor, error) {
-	return calibrateTokens(p, sigs, c.opts)
-}
-
 // The server that a language-model run is calibrated with: its pace, and for how long it is asked.
 const (
 	floorTTFT  = 50 * time.Millisecond
@@ -68,17 +63,18 @@ const (
 	logWait    = 5 * time.Second // for the last lines of the server's log
 )
 
-// calibrateTokens sends the traffic of a run to a server that keeps a pace and a log, and holds the times of the two
+// Measure measures the errors: it sends the traffic of a run to a server that keeps a pace and a log, and holds the times of the two
 // against each other.
-func calibrateTokens(p *command.IO, sigs *command.Signals, o *Plan) ([]calibrate.Floor, error) {
-	c := &tokenRun{IO: p, sigs: sigs, opts: o, ttft: floorTTFT, itl: floorITL, brief: brief}
-	fmt.Fprintf(p.Stdout, "server: the reference server, first token after %s, then a token every %s\n", c.ttft, c.itl)
+func (c Calibration) Measure(p *command.IO, sigs *command.Signals) ([]calibrate.Floor, error) {
+	o := c.opts
+	run := &tokenRun{IO: p, sigs: sigs, opts: o, ttft: floorTTFT, itl: floorITL, brief: brief}
+	fmt.Fprintf(p.Stdout, "server: the reference server, first token after %s, then a token every %s\n", run.ttft, run.itl)
 	if o.TLS != (plan.TLS{}) || o.GRPCTLS || o.Insecure {
 		fmt.Fprintln(p.Stdout, "TLS is not used")
 	}
 	fmt.Fprintln(p.Stdout, "error in usec (client minus the server's log): of a token's time, p50 and p99; of the mean time to the first token, between tokens")
 	micros := func(ns int64) float64 { return float64(ns) / 1000 }
-	return c.floors(nil, func(f calibrate.Floor) {
+	return run.floors(nil, func(f calibrate.Floor) {
 		p99 := fmt.Sprintf("%+.1f", micros(f.P99Ns))
 		if f.AtLeast {
 			p99 = "≥ " + p99

@@ -279,7 +279,7 @@ func (s *session) usualInstances() (values []string, why string) {
 	most := 4
 	why = "4 instances at most, because the server's cores are not known"
 	switch {
-	case s.control.onGPU():
+	case slices.ContainsFunc(s.control.models, func(m string) bool { return s.control.own[m].OnGPU() }):
 		why = "4 instances at most on each GPU"
 	case target.IsLoopback(s.base.Plan().Target.URL):
 		most = min(8, max(2, runtime.NumCPU()))

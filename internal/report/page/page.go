@@ -88,7 +88,9 @@ func Write(w io.Writer, d Data, secrets *secret.Set) error {
 		return err
 	}
 	script := joined("uPlot.iife.min.js", "charts.js", "list.js", "find.js", "tune.js", "waterfall.js", "classes.js", "workers.js", "page.js")
-	policy := "default-src 'none'; img-src data:; style-src 'unsafe-inline'; connect-src 'self'; base-uri 'none'; form-action 'none'; script-src '" + hash(script) + "'"
+	sum := sha256.Sum256([]byte(script))
+	policy := "default-src 'none'; img-src data:; style-src 'unsafe-inline'; connect-src 'self'; base-uri 'none'; form-action 'none'; " +
+		"script-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 	parts := []string{
 		`<!doctype html>
 <html lang="en">
@@ -110,9 +112,4 @@ func Write(w io.Writer, d Data, secrets *secret.Set) error {
 	}
 	_, err = io.WriteString(w, strings.Join(parts, ""))
 	return err
-}
-
-func hash(script string) string {
-	sum := sha256.Sum256([]byte(script))
-	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
 }
