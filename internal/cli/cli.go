@@ -22,9 +22,10 @@ import (
 func Process(version, commit string) *command.IO {
 	secrets := &secret.Set{Words: command.Words}
 	files := pending.New(secrets)
+	builtVersion, builtCommit := built()
 	p := &command.IO{
 		Args: os.Args, Stdin: os.Stdin, Stdout: newStream(os.Stdout, files), Stderr: newStream(os.Stderr, files), Secrets: secrets, Files: files,
-		Getenv: os.Getenv, Executable: executable, Exit: os.Exit, Version: cmp.Or(version, builtVersion()), Commit: cmp.Or(commit, builtCommit()), Native: native,
+		Getenv: os.Getenv, Executable: executable, Exit: os.Exit, Version: cmp.Or(version, builtVersion), Commit: cmp.Or(commit, builtCommit), Native: native,
 		Width: func() int {
 			for _, f := range []*os.File{os.Stdout, os.Stderr} {
 				if w, _, err := xterm.GetSize(int(f.Fd())); err == nil {

@@ -23,6 +23,7 @@ import (
 	"github.com/redline-bench/redline/internal/command/trace"
 	"github.com/redline-bench/redline/internal/command/tune"
 	"github.com/redline-bench/redline/internal/command/worker"
+	"github.com/redline-bench/redline/internal/convert"
 	"github.com/redline-bench/redline/internal/option"
 )
 
@@ -77,13 +78,7 @@ func find(name string) (row, bool) {
 }
 
 // commandNames are the names of all commands.
-func commandNames() []string {
-	var names []string
-	for _, c := range commands() {
-		names = append(names, c.name)
-	}
-	return names
-}
+func commandNames() []string { return convert.All(commands(), func(c row) string { return c.name }) }
 
 // do runs the command and prints its error or help.
 func (c row) do(p *command.IO, args []string) int {
@@ -131,10 +126,4 @@ func about(intro string, words ...string) func() option.Command {
 }
 
 // described are all commands with their options.
-func described() []option.Command {
-	var list []option.Command
-	for _, c := range commands() {
-		list = append(list, c.describe())
-	}
-	return list
-}
+func described() []option.Command { return convert.All(commands(), row.describe) }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/redline-bench/redline/internal/command"
+	"github.com/redline-bench/redline/internal/convert"
 	"github.com/redline-bench/redline/internal/option"
 )
 
@@ -35,23 +36,17 @@ func runHelp(p *command.IO, args []string) (int, error) {
 
 // noTopic is the error of a word that is neither a command nor a topic.
 func noTopic(name string) error {
-	var names []string
-	for _, t := range topics() {
-		names = append(names, t.name)
-	}
-	if near := option.Near(name, names); len(near) > 0 {
+	if near := option.Near(name, topicNames()); len(near) > 0 {
 		return fmt.Errorf("unknown topic %q; did you mean 'redline help %s'?", name, strings.Join(near, "' or 'redline help "))
 	}
 	return noCommand(name)
 }
 
 func aboutHelp() option.Command {
-	names := commandNames()
-	for _, t := range topics() {
-		names = append(names, t.name)
-	}
-	return option.Command{Intro: helpHelp, Words: names}
+	return option.Command{Intro: helpHelp, Words: append(commandNames(), topicNames()...)}
 }
+
+func topicNames() []string { return convert.All(topics(), func(t topic) string { return t.name }) }
 
 func overview() string {
 	var b strings.Builder

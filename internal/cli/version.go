@@ -54,13 +54,14 @@ func runVersion(p *command.IO, args []string) (int, error) {
 	return 0, nil
 }
 
-// builtVersion returns the version that Go stamped into the binary: a release, or "dev" and the commit.
-func builtVersion() string {
+// built returns the version that Go stamped into the binary, a release, or "dev" and the commit; and the commit, which is empty if it is
+// not known.
+func built() (version, commit string) {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		return devVersion
+		return devVersion, ""
 	}
-	return versionOf(info)
+	return versionOf(info), commitOf(info)
 }
 
 // devVersion is the version of a build without release or commit.
@@ -74,15 +75,6 @@ func versionOf(info *debug.BuildInfo) string {
 		return devVersion + "-" + commit[:min(len(commit), 12)]
 	}
 	return devVersion
-}
-
-// builtCommit returns the commit that Go stamped into the binary; empty if it is not known.
-func builtCommit() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return ""
-	}
-	return commitOf(info)
 }
 
 func commitOf(info *debug.BuildInfo) string {

@@ -31,6 +31,16 @@ type NativeError string
 
 func (e NativeError) Error() string { return string(e) }
 
+// InOrder takes the steps one after the other, up to the first that fails, and returns its error.
+func InOrder(steps ...func() error) error {
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Parse reads the options of a small command, which takes from least to most other arguments; want says which.
 func Parse(table *option.Table, args []string, least, most int, want string) ([]string, error) {
 	rest, err := table.Parse(args)

@@ -85,9 +85,9 @@ func (e *Embedded) Address(proto plan.Protocol) string {
 	return "127.0.0.1:" + strings.Trim(string(e.ports[string(proto)]), `"`)
 }
 
-// Stop ends the child and waits for it. A second call does nothing.
+// Stop ends the child and waits for it. A second call does nothing, and a nil server has no child.
 func (e *Embedded) Stop() {
-	if e.cmd.ProcessState != nil {
+	if e == nil || e.cmd.ProcessState != nil {
 		return
 	}
 	_ = e.pipe.Close()

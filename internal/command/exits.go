@@ -1,6 +1,9 @@
 package command
 
-import "github.com/redline-bench/redline/internal/option"
+import (
+	"github.com/redline-bench/redline/internal/convert"
+	"github.com/redline-bench/redline/internal/option"
+)
 
 // Exit codes. They are perf_analyzer's, so that scripts written for perf_analyzer work.
 const (
@@ -31,11 +34,7 @@ func Exits(codes ...int) []option.Exit {
 		ExitError:       "any other error: wrong options, no connection, unknown model, too many failed requests, a file that cannot be written",
 		ExitInterrupted: "interrupted; what was measured is reported",
 	}
-	list := make([]option.Exit, len(codes))
-	for i, code := range codes {
-		list[i] = option.Exit{Code: code, Meaning: meaning[code]}
-	}
-	return list
+	return convert.All(codes, func(code int) option.Exit { return option.Exit{Code: code, Meaning: meaning[code]} })
 }
 
 // CheckExits describes the exit codes of simple and stress.

@@ -113,7 +113,8 @@ func (s *Signals) announce(p *IO, program plan.Program) {
 		if nth == 1 {
 			last = text.Draining
 		}
-		fmt.Fprintf(p.Stdout, "%s\n%s\n", text.Interrupted(signalNumber(sig)), last)
+		number, _ := sig.(syscall.Signal)
+		fmt.Fprintf(p.Stdout, "%s\n%s\n", text.Interrupted(int(number)), last)
 	}
 	s.notice.Store(&notice)
 	s.line.Store(p.Line)
@@ -139,13 +140,6 @@ func (s *Signals) suspendable(line *term.Line) {
 			}
 		}
 	})
-}
-
-func signalNumber(sig os.Signal) int {
-	if n, ok := sig.(syscall.Signal); ok {
-		return int(n)
-	}
-	return 0
 }
 
 // Enter begins a phase.

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/redline-bench/redline/internal/convert"
 	"github.com/redline-bench/redline/internal/result"
 )
 
@@ -94,11 +95,7 @@ func tiersOf(f *result.Find) []string {
 	if len(f.Tiers) == 0 {
 		return []string{""}
 	}
-	var out []string
-	for i := range f.Tiers {
-		out = append(out, f.Tiers[i].Tier)
-	}
-	return out
+	return convert.All(f.Tiers, func(a result.FindAnswer) string { return a.Tier })
 }
 
 // noCapacity names the first run without a capacity, and the outcome of its search.

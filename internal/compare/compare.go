@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/redline-bench/redline/internal/convert"
 	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/result"
 )
@@ -175,11 +176,7 @@ func find(run *result.Result, key string) *result.Level {
 }
 
 func pick(sides []Side, key string) []*result.Level {
-	out := make([]*result.Level, len(sides))
-	for i, s := range sides {
-		out[i] = find(s.Run, key)
-	}
-	return out
+	return convert.All(sides, func(s Side) *result.Level { return find(s.Run, key) })
 }
 
 // only returns the levels of runs with one level each; nil if a run has more.
@@ -211,11 +208,7 @@ func levelsOf(sides []Side) string {
 
 // estimates are the number and its error in each run.
 func (q quantiles) estimates(levels []*result.Level, name string) []estimate {
-	out := make([]estimate, len(levels))
-	for i, lv := range levels {
-		out[i] = q.estimateOf(lv, name)
-	}
-	return out
+	return convert.All(levels, func(lv *result.Level) estimate { return q.estimateOf(lv, name) })
 }
 
 // remark notes what makes a comparison doubtful, the gravest first.

@@ -1,6 +1,10 @@
 package compare
 
-import "math"
+import (
+	"math"
+
+	"github.com/redline-bench/redline/internal/convert"
+)
 
 const (
 	// RunDrift is the assumed difference between two equal runs on one machine, as a relative standard deviation. Its causes
@@ -73,11 +77,7 @@ func (c *contrast) sees(share, confidence float64) bool {
 }
 
 func values(es []estimate) []float64 {
-	out := make([]float64, len(es))
-	for i, e := range es {
-		out[i] = e.value
-	}
-	return out
+	return convert.All(es, func(e estimate) float64 { return e.value })
 }
 
 // logs are the logarithms of the values; nil if one has none.

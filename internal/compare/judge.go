@@ -172,10 +172,7 @@ func (r *Row) bound(alpha float64) {
 
 // sees reports whether the row would show a change of that share.
 func (r *Row) sees(share, confidence float64) bool {
-	if r.failures != nil {
-		return true
-	}
-	return r.contrast.reach != nil && r.contrast.sees(share, confidence)
+	return r.failures != nil || r.contrast.reach != nil && r.contrast.sees(share, confidence)
 }
 
 // failures are the failed requests of both sides, and all that ended.

@@ -11,6 +11,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/redline-bench/redline/internal/cleantext"
+	"github.com/redline-bench/redline/internal/convert"
 	"github.com/redline-bench/redline/internal/report/columns"
 	"github.com/redline-bench/redline/internal/report/markdown"
 	"github.com/redline-bench/redline/internal/unit"
@@ -96,22 +97,14 @@ func (rep *Report) changes(f Finding) string {
 	var out []string
 	for _, level := range levels[:min(len(levels), headlineLevels)] {
 		slices.SortStableFunc(rows[level], func(a, b *Row) int { return cmp.Compare(b.sure(), a.sure()) })
-		var names []string
-		for _, r := range rows[level][:min(len(rows[level]), headlineChanges)] {
-			names = append(names, r.headline())
-		}
-		text := strings.Join(names, ", ")
+		text := strings.Join(convert.All(rows[level][:min(len(rows[level]), headlineChanges)], (*Row).headline), ", ")
 		if level != "" { // a capacity has none
 			text += " at " + level
 		}
 		out = append(out, text)
 	}
 	if more := len(levels) - headlineLevels; more > 0 {
-		levels := "levels"
-		if more == 1 {
-			levels = "level"
-		}
-		out = append(out, fmt.Sprintf("and at %d more %s", more, levels))
+		out = append(out, "and at "+unit.Count(more, "more level"))
 	}
 	return strings.Join(out, "; ")
 }
@@ -163,11 +156,7 @@ func mark(f Finding) string {
 }
 
 func side(sides []Side) string {
-	names := make([]string, len(sides))
-	for i, s := range sides {
-		names[i] = cleantext.Line(s.Name)
-	}
-	return strings.Join(names, ", ")
+	return strings.Join(convert.All(sides, func(s Side) string { return cleantext.Line(s.Name) }), ", ")
 }
 
 func label(r Row) string {

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/redline-bench/redline/internal/cleantext"
+	"github.com/redline-bench/redline/internal/convert"
 	"github.com/redline-bench/redline/internal/unit"
 )
 
@@ -121,10 +122,9 @@ func otherLoad(before, after usage, cpus int) Check {
 	if used > 0.5*float64(cpus) {
 		c.State = Bad
 	}
-	var names []string
-	for _, b := range busiest(before, after) {
-		names = append(names, fmt.Sprintf("%s (process %d) %.2f", b.name, b.pid, cores(b.ticks)))
-	}
+	names := convert.All(busiest(before, after), func(b busy) string {
+		return fmt.Sprintf("%s (process %d) %.2f", b.name, b.pid, cores(b.ticks))
+	})
 	if len(names) > 0 {
 		c.Found += "; the busiest are " + strings.Join(names, ", ")
 	}

@@ -103,7 +103,11 @@ func TooFew(err error) bool { return errors.As(err, new(*tooFewError)) }
 
 // Check compares the rule with one level.
 func (r *Rule) Check(lv *result.Level) (got result.Reading, ok bool, err error) {
-	got, found := lv.Read(r.metric())
+	name := r.Name
+	if r.Unit == "%" && name == "goodput" { // in percent it is a number of its own
+		name = "good_request_share"
+	}
+	got, found := lv.Read(name)
 	if !found && strings.HasPrefix(r.Name, "good") {
 		return got, false, fmt.Errorf("%s: %w; give the bounds with --goodput of 'redline llm'", r.Name, errUnknown)
 	}
@@ -129,14 +133,6 @@ func (r *Rule) checkUnit(of string) error {
 		return nil
 	}
 	return fmt.Errorf("%s is in %s, so %s cannot be its bound", r.Name, of, r.Text)
-}
-
-// metric is the name of the number that the rule is about: goodput in percent is a number of its own.
-func (r *Rule) metric() string {
-	if r.Unit == "%" && r.Name == "goodput" {
-		return "good_request_share"
-	}
-	return r.Name
 }
 
 // Limit is the bound in the unit of readings, in which times are milliseconds.

@@ -5,7 +5,6 @@
 package history
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"crypto/rand"
@@ -108,7 +107,7 @@ func (s *Store) Add(res *result.Result, encode Encode) (Entry, error) {
 			err = os.Rename(tmp, filepath.Join(s.Dir, e.ID))
 		}
 		if err == nil {
-			return e, errors.Join(s.index(line), s.prune())
+			return e, errors.Join(s.index(line), s.Prune(0, s.Limit))
 		}
 		if !errors.Is(err, fs.ErrExist) && !exists(filepath.Join(s.Dir, e.ID)) || n > 1000 {
 			return e, fmt.Errorf("keep the run: %w", err)
@@ -225,11 +224,9 @@ func (s *Store) readIndex() map[string]Entry {
 	if err != nil {
 		return known
 	}
-	lines := bufio.NewScanner(bytes.NewReader(content))
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
+	for line := range bytes.Lines(content) {
 		var e Entry
-		if json.Unmarshal(lines.Bytes(), &e) == nil && e.ID != "" {
+		if json.Unmarshal(line, &e) == nil && e.ID != "" {
 			known[e.ID] = e
 		}
 	}
@@ -244,14 +241,6 @@ func (s *Store) readEntry(id string) (Entry, bool) {
 	}
 	e.ID = id
 	return e, true
-}
-
-// prune removes the oldest runs until the rest fits. The newest always stays.
-func (s *Store) prune() error {
-	if s.Limit <= 0 {
-		return nil
-	}
-	return s.Prune(0, s.Limit)
 }
 
 // Prune removes the oldest runs until at most keep runs are left (0 for any number) with at most limit bytes (0 for any size).

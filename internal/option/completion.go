@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/redline-bench/redline/internal/convert"
 )
 
 // Shells are the shells that Completion knows.
@@ -29,9 +31,6 @@ func (r *Row) summary() string {
 	return s
 }
 
-// completes tells whether anything may follow the command.
-func (c *Command) completes() bool { return len(c.Rows)+len(c.Words) > 0 }
-
 // names are what may follow the command: words and the names of options.
 func (c *Command) names() []string {
 	list := slices.Clone(c.Words)
@@ -45,7 +44,7 @@ func (c *Command) names() []string {
 func completing(commands []Command) (list []Command, pattern string) {
 	var names []string
 	for _, c := range commands {
-		if c.completes() {
+		if len(c.Rows)+len(c.Words) > 0 {
 			list, names = append(list, c), append(names, c.Name)
 		}
 	}
@@ -68,10 +67,7 @@ _redline_files() {
 	for _, c := range append(slices.Clone(list), perfAnalyzer) {
 		c.bash(&b)
 	}
-	var names []string
-	for _, c := range commands {
-		names = append(names, c.Name)
-	}
+	names := convert.All(commands, func(c Command) string { return c.Name })
 	fmt.Fprintf(&b, `
 _redline() {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}
@@ -126,20 +122,10 @@ func (c *Command) bash(b *strings.Builder) {
 
 // alike are the options with a value, those with the same completion of the value together.
 func alike(rows []Row) [][]Row {
-	var list [][]Row
-	for _, r := range visible(rows) {
-		if r.Arg == "" {
-			continue
-		}
-		i := slices.IndexFunc(list, func(l []Row) bool {
-			return l[0].files() == r.files() && l[0].dirs() == r.dirs() && slices.Equal(l[0].To.Words, r.To.Words)
-		})
-		if i < 0 {
-			i, list = len(list), append(list, nil)
-		}
-		list[i] = append(list[i], r)
-	}
-	return list
+	valued := slices.DeleteFunc(visible(rows), func(r Row) bool { return r.Arg == "" })
+	return gathered(valued, func(a, b *Row) bool {
+		return a.files() == b.files() && a.dirs() == b.dirs() && slices.Equal(a.To.Words, b.To.Words)
+	})
 }
 
 func zsh(commands []Command, perfAnalyzer Command) string {

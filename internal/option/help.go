@@ -95,9 +95,14 @@ func (c *Command) closing(width int) string {
 
 // Groups are the visible rows by their heading.
 func (c *Command) Groups() [][]Row {
+	return gathered(visible(c.Rows), func(a, b *Row) bool { return a.Group == b.Group })
+}
+
+// gathered are rows in groups of rows that are alike, both in the order of their first rows.
+func gathered(rows []Row, alike func(a, b *Row) bool) [][]Row {
 	var list [][]Row
-	for _, r := range visible(c.Rows) {
-		i := slices.IndexFunc(list, func(g []Row) bool { return g[0].Group == r.Group })
+	for _, r := range rows {
+		i := slices.IndexFunc(list, func(group []Row) bool { return alike(&group[0], &r) })
 		if i < 0 {
 			i, list = len(list), append(list, nil)
 		}

@@ -3,6 +3,8 @@ package option
 import (
 	"slices"
 	"strings"
+
+	"github.com/redline-bench/redline/internal/convert"
 )
 
 // nearMost is the largest number of names that a message offers.
@@ -50,10 +52,7 @@ func listed(prefix string, names []string) string {
 	if len(names) > most {
 		names, more = names[:most], ", ..."
 	}
-	list := make([]string, len(names))
-	for i, name := range names {
-		list[i] = prefix + name
-	}
+	list := convert.All(names, func(name string) string { return prefix + name })
 	if more != "" || len(list) == 1 {
 		return strings.Join(list, ", ") + more
 	}

@@ -25,15 +25,12 @@ func Time(to *time.Duration, bare time.Duration) Value {
 
 // TimeAbove0 is Time for a time that must not be 0.
 func TimeAbove0(to *time.Duration, bare time.Duration) Value {
-	v := Time(to, bare)
-	set := v.Set
-	v.Set = func(text string) error {
-		if err := set(text); err != nil || *to > 0 {
-			return err
+	return Time(to, bare).Then(func(text string) error {
+		if *to > 0 {
+			return nil
 		}
 		return fmt.Errorf("is a time above 0, such as 5s or 250ms, not %q", text)
-	}
-	return v
+	})
 }
 
 // TimeIn is Time for a field that holds the number of units, which is at most most.

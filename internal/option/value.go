@@ -32,6 +32,18 @@ func (v Value) Of(words ...string) Value {
 	return v
 }
 
+// Then is v with a function that is called after the text was stored. Its error refuses the text.
+func (v Value) Then(next func(text string) error) Value {
+	set := v.Set
+	v.Set = func(text string) error {
+		if err := set(text); err != nil {
+			return err
+		}
+		return next(text)
+	}
+	return v
+}
+
 // Func calls set.
 func Func(set func(string) error) Value { return Value{Set: set} }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redline-bench/redline/internal/convert"
 	"github.com/redline-bench/redline/internal/unit"
 )
 
@@ -53,11 +54,7 @@ func ParseStages(text string) ([]Stage, error) {
 
 // FormatStages writes stages as ParseStages reads them.
 func FormatStages(list []Stage) string {
-	words := make([]string, len(list))
-	for i, s := range list {
-		words[i] = s.String()
-	}
-	return strings.Join(words, ",")
+	return strings.Join(convert.All(list, Stage.String), ",")
 }
 
 // String writes a stage as ParseStage reads it.

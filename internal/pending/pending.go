@@ -149,13 +149,15 @@ func (o *Output) Check(path string) error {
 	return err
 }
 
-// Writable returns an error if a file cannot be written, before the run; an empty path is fine. It leaves nothing behind.
-func (o *Output) Writable(path string) error {
-	if path == "" {
-		return nil
-	}
-	if err := o.Check(path); err != nil {
-		return fmt.Errorf("cannot write %s: %w", path, err)
+// Writable returns an error for the first file that cannot be written, before the run; an empty path is fine. It leaves nothing behind.
+func (o *Output) Writable(paths ...string) error {
+	for _, path := range paths {
+		if path == "" {
+			continue
+		}
+		if err := o.Check(path); err != nil {
+			return fmt.Errorf("cannot write %s: %w", path, err)
+		}
 	}
 	return nil
 }

@@ -125,14 +125,10 @@ func recordsFile(v string) (string, error) {
 // HTTPVersion stores the value of --http-version; auto is stored as an empty text.
 func HTTPVersion(to *string) option.Value {
 	text := "auto"
-	v := option.OneOf(&text, "auto", "1.1", "2")
-	set := v.Set
-	v.Set = func(s string) error {
-		err := set(s)
+	return option.OneOf(&text, "auto", "1.1", "2").Then(func(string) error {
 		*to = strings.TrimPrefix(text, "auto")
-		return err
-	}
-	return v
+		return nil
+	})
 }
 
 // AppendHeader adds a header that is given as NAME:VALUE; spaces around both are removed.

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/redline-bench/redline/internal/convert"
 	"github.com/redline-bench/redline/internal/result"
 )
 
@@ -36,12 +37,9 @@ func candidateRow(model string, c *result.TuneCandidate) []string {
 		}
 		return strconv.FormatFloat(v, 'f', 3, 64)
 	}
-	var knobs []string
-	for _, k := range slices.Sorted(maps.Keys(c.Knobs)) {
-		knobs = append(knobs, fmt.Sprintf("%s=%v", k, c.Knobs[k]))
-	}
+	knobs := convert.All(slices.Sorted(maps.Keys(c.Knobs)), func(k string) string { return fmt.Sprintf("%s=%v", k, c.Knobs[k]) })
 	row := []string{
-		model, strconv.Itoa(c.Batch), fixed(c.At), strings.Join(knobs, " "), c.Instances, "", yesNo(c.Failed == "" && c.Low > 0),
+		model, strconv.Itoa(c.Batch), fixed(c.At), strings.Join(knobs, " "), c.Instances, "", map[bool]string{true: "Yes", false: "No"}[c.Failed == "" && c.Low > 0],
 		fixed(c.Achieved), fixed(c.AvgMs), fixed(c.P90Ms), fixed(c.P95Ms), fixed(c.P99Ms),
 	}
 	if c.MaxBatch > 0 {
@@ -54,11 +52,4 @@ func candidateRow(model string, c *result.TuneCandidate) []string {
 	}
 	memory, power, busy := c.GPU.Sums()
 	return append(row, fixed(memory/1e6), fixed(busy), fixed(power))
-}
-
-func yesNo(yes bool) string {
-	if yes {
-		return "Yes"
-	}
-	return "No"
 }

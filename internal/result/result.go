@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/redline-bench/redline/internal/calibrate"
+	"github.com/redline-bench/redline/internal/convert"
 	"github.com/redline-bench/redline/internal/pace"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/service"
@@ -407,11 +408,7 @@ const (
 // Words are the words that a result has for its states, and those of its plan.
 func Words() []string {
 	states := []State{Valid, Unstable, TooShort, ClientLimited, Failed, ServerFailed, Interrupted}
-	words := plan.Words()
-	for _, s := range states {
-		words = append(words, string(s))
-	}
-	return words
+	return append(plan.Words(), convert.All(states, func(s State) string { return string(s) })...)
 }
 
 // Judged tells whether the rules of a run in this state can be judged. In the other states a missed rule may be the fault of the

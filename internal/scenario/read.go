@@ -11,6 +11,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/redline-bench/redline/internal/convert"
 	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/secret"
 	"github.com/redline-bench/redline/internal/unit"
@@ -78,10 +79,7 @@ func (r *reader) mapping(n *yaml.Node, what string, fields []field) bool {
 			fields[i].read(value)
 			return
 		}
-		names := make([]string, len(fields))
-		for i, f := range fields {
-			names[i] = f.name
-		}
+		names := convert.All(fields, func(f field) string { return f.name })
 		r.fault(key, "%s has no key %q; it has %s", what, key.Value, strings.Join(names, ", "))
 	})
 	return len(r.faults) == before
@@ -129,11 +127,7 @@ func (r *reader) texts(n *yaml.Node) []Text {
 		r.fault(n, "must be a list, such as [a, b]")
 		return nil
 	}
-	out := make([]Text, len(n.Content))
-	for i, item := range n.Content {
-		out[i] = r.text(item)
-	}
-	return out
+	return convert.All(n.Content, r.text)
 }
 
 func (r *reader) word(n *yaml.Node, words ...string) string {
@@ -206,7 +200,7 @@ func (r *reader) options(n *yaml.Node, command string, rows []option.Row) []Opti
 		case row.Instead != "":
 			r.fault(key, "%q %s", key.Value, inKeys(row.Instead, rows))
 		default:
-			o := Option{Key: key.Value, Row: row, Values: r.values(value, row), At: at(key)}
+			o := Option{Row: row, Values: r.values(value, row), At: at(key)}
 			if len(o.Values) > 0 {
 				out = append(out, o)
 			}
@@ -311,11 +305,7 @@ func (r *reader) classes(n *yaml.Node) []Class {
 
 // commands names the commands that a class can have.
 func (r *reader) commands() string {
-	var names []string
-	for _, c := range r.grammar.Commands {
-		names = append(names, strconv.Quote(c.Name))
-	}
-	return strings.Join(names, " or ")
+	return strings.Join(convert.All(r.grammar.Commands, func(c Command) string { return strconv.Quote(c.Name) }), " or ")
 }
 
 // command reads the options of a class.

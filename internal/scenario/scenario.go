@@ -87,7 +87,6 @@ type Grammar struct {
 
 // Option is one option of a file.
 type Option struct {
-	Key    string // as the file has it
 	Row    *option.Row
 	Values []Text // one for each time that the option is given
 	At     Position
@@ -126,17 +125,14 @@ func Arguments(list []Option) []string {
 	var args []string
 	for _, o := range list {
 		for _, v := range o.Values {
-			args = append(args, argument(o.Row, v.Value))
+			arg := o.Row.Name()
+			if o.Row.Arg != "" {
+				arg += "=" + v.Value
+			}
+			args = append(args, arg)
 		}
 	}
 	return args
-}
-
-func argument(row *option.Row, value string) string {
-	if row.Arg == "" {
-		return row.Name()
-	}
-	return row.Name() + "=" + value
 }
 
 // Arguments are the command line of a class: its options, and those that follow from the scenario.

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"net/url"
 	"strings"
+
+	"github.com/redline-bench/redline/internal/convert"
 )
 
 // Public returns the value of an option with its secret masked, for a secret of any length.
@@ -49,13 +51,7 @@ func publicHeaders(text string) string {
 }
 
 // PublicURLs masks the secrets of URLs.
-func PublicURLs(list []string) []string {
-	out := make([]string, len(list))
-	for i, u := range list {
-		out[i] = PublicURL(u)
-	}
-	return out
-}
+func PublicURLs(list []string) []string { return convert.All(list, PublicURL) }
 
 // PublicURL masks the user info and query of a URL. In an address without a scheme, the user info is the part before @.
 func PublicURL(address string) string {

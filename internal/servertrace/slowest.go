@@ -12,8 +12,8 @@ const mostKept = 1 << 16
 
 // Request is one request of the client. Times are in nanoseconds since the Unix epoch.
 type Request struct {
-	ID                             uint64
-	Due, Sent, Written, First, End int64
+	ID                    uint64
+	Due, Sent, First, End int64
 }
 
 func (r *Request) latency() int64 { return r.End - min(r.Due, r.Sent) }
@@ -26,7 +26,7 @@ func (s *Slowest) Add(r *record.Record, wall func(int64) int64) {
 	if r.Class != record.OK || r.ID == 0 || r.Flags&record.Closing != 0 {
 		return
 	}
-	q := Request{ID: r.ID, Due: wall(r.Due), Sent: wall(r.Sent), Written: wall(r.Written), First: wall(r.First), End: wall(r.End)}
+	q := Request{ID: r.ID, Due: wall(r.Due), Sent: wall(r.Sent), First: wall(r.First), End: wall(r.End)}
 	switch {
 	case len(s.heap) < mostKept:
 		heap.Push(&s.heap, q)

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/redline-bench/redline/internal/convert"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/tensor"
 )
@@ -50,9 +51,5 @@ func whole(m *service.Model, t service.TensorSpec) tensor.Shape {
 
 // list writes a shape as Python writes a list.
 func list(s tensor.Shape) string {
-	text := make([]string, len(s))
-	for i, d := range s {
-		text[i] = strconv.FormatInt(d, 10)
-	}
-	return "[" + strings.Join(text, ", ") + "]"
+	return "[" + strings.Join(convert.All(s, func(d int64) string { return strconv.FormatInt(d, 10) }), ", ") + "]"
 }

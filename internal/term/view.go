@@ -199,9 +199,7 @@ type course struct {
 const courseMost = 256
 
 func (c *course) add(v float64) {
-	if c.each == 0 {
-		c.each = 1
-	}
+	c.each = cmp.Or(c.each, 1)
 	c.sum += v
 	if c.n++; c.n < c.each {
 		return

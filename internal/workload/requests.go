@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/redline-bench/redline/internal/convert"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/tensor"
 )
@@ -59,10 +60,7 @@ func Prepare(ctx context.Context, svc service.Service, d *Data) (*Requests, erro
 	if uint64(total) > 1<<32 {
 		return nil, fmt.Errorf("prepare %d requests: at most 2^32 steps of input data can be used", total)
 	}
-	outputs := make([]string, len(d.outputs))
-	for i, spec := range d.outputs {
-		outputs[i] = spec.Name
-	}
+	outputs := convert.All(d.outputs, func(spec service.TensorSpec) string { return spec.Name })
 	r.list = make([]service.Request, 0, total)
 	for i := range r.streams {
 		if err := r.prepare(ctx, svc, i, outputs); err != nil {

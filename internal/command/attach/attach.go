@@ -2,8 +2,10 @@
 package attach
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/redline-bench/redline/internal/command"
@@ -109,12 +111,8 @@ func (o *options) sayKnown(p *command.IO, run *fleet.Run) {
 // plan is the plan of the run with what the command line gives.
 func (o *options) plan(written *plan.Plan) (*plan.Plan, error) {
 	out := o.outcome
-	out.Asserts = append(append([]string(nil), written.Outcome.Asserts...), out.Asserts...)
-	if out.Label == "" {
-		out.Label = written.Outcome.Label
-	}
-	nats := o.fleet.NATS
-	pl := written.With(func(p *plan.Plan) { p.Output, p.Outcome, p.Fleet.NATS = o.output, out, nats })
+	out.Asserts, out.Label = slices.Concat(written.Outcome.Asserts, out.Asserts), cmp.Or(out.Label, written.Outcome.Label)
+	pl := written.With(func(p *plan.Plan) { p.Output, p.Outcome, p.Fleet.NATS = o.output, out, o.fleet.NATS })
 	if o.collect {
 		return pl, nil // nothing is sent, so no secret is needed
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/redline-bench/redline/internal/command"
+	"github.com/redline-bench/redline/internal/convert"
 	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/scenario"
@@ -14,14 +15,11 @@ import (
 // kept are the options of the run as a whole that a saved scenario has. The others name files and pages, or concern the terminal.
 var kept = []string{"--segment", "--assert", "--label", "--baseline", "--max-regression"}
 
-// Outside are the options that a class cannot have because they are about the run as a whole: those of its outcome, and others
-// that the command names.
+// Outside are the options that a class cannot have because they are about the run as a whole: those of its outcome and of its fleet,
+// and others that the command names.
 func Outside(others ...string) []string {
-	var names []string
-	rows := new(plan.Outcome).Rows()
-	for i := range rows {
-		names = append(names, rows[i].Name())
-	}
+	rows := append(new(plan.Outcome).Rows(), new(plan.Fleet).Rows()...) // the workers are those of all classes
+	names := convert.All(rows, func(row option.Row) string { return row.Name() })
 	return append(names, append(others, "--segment", "--json", "--save-scenario")...)
 }
 

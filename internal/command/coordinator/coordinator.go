@@ -3,6 +3,7 @@
 package coordinator
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -81,11 +82,7 @@ func (b *Bus) Close() {
 // folder is where the embedded NATS server keeps its files: a run can be taken up after this process was killed. Two servers with
 // different ports do not share a folder.
 func folder(p *command.IO, port string) (string, error) {
-	dir := p.CacheFolder()
-	if dir == "" {
-		dir = os.TempDir()
-	}
-	dir = filepath.Join(dir, "nats", port)
+	dir := filepath.Join(cmp.Or(p.CacheFolder(), os.TempDir()), "nats", port)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", fmt.Errorf("make a folder for the embedded NATS server: %w", err)
 	}

@@ -35,7 +35,7 @@ func Run(p *command.IO, args []string) (int, error) {
 	}
 	t, err := open(p, what, o, rest)
 	if err != nil {
-		return 0, err
+		return 0, command.Usage(err)
 	}
 	s := &session{IO: p, sigs: sigs, opts: o, what: what, traffic: t}
 	if s.tiers, err = o.objectives(); err == nil {
@@ -51,22 +51,15 @@ func Run(p *command.IO, args []string) (int, error) {
 func open(p *command.IO, what string, o *options, rest []string) (search.Traffic, error) {
 	if what == "profile" {
 		if o.by == byUsers {
-			return nil, command.Usage(errors.New("--by users needs conversations: use 'redline find llm', or --by concurrency"))
+			return nil, errors.New("--by users needs conversations: use 'redline find llm', or --by concurrency")
 		}
-		t, err := profile.NewProber(p, rest, o.by == byRate)
-		if err != nil {
-			return nil, command.Usage(err)
-		}
-		return t, nil
+		return profile.NewProber(p, rest, o.by == byRate)
 	}
 	t, err := llm.NewProber(p, rest)
-	if err != nil {
-		return nil, command.Usage(err)
+	if err == nil && o.by == byUsers && !t.Pauses() {
+		err = errors.New("--by users needs pauses between turns: add --think-time, or --conversation-turn-mean and --conversation-turn-delay-mean, or use --by concurrency")
 	}
-	if o.by == byUsers && !t.Pauses() {
-		return nil, command.Usage(errors.New("--by users needs pauses between turns: add --think-time, or --conversation-turn-mean and --conversation-turn-delay-mean, or use --by concurrency"))
-	}
-	return t, nil
+	return t, err
 }
 
 // exits are the exit codes as they are meant here.

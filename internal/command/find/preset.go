@@ -5,6 +5,8 @@ import (
 	"math"
 	"strings"
 	"time"
+
+	"github.com/redline-bench/redline/internal/convert"
 )
 
 // preset is an MLPerf-like scenario: the percentile, the shortest time and the smallest number of requests of MLPerf's public
@@ -34,13 +36,7 @@ var presets = []preset{
 	{name: "mlperf-multistream", title: "multi stream", by: byConcurrency, percentile: 99, requests: 270_336, fixed: 1, figure: "p99"},
 }
 
-func presetNames() []string {
-	names := make([]string, len(presets))
-	for i := range presets {
-		names[i] = presets[i].name
-	}
-	return names
-}
+func presetNames() []string { return convert.All(presets, func(p preset) string { return p.name }) }
 
 func (o *options) scenario() *preset {
 	for i := range presets {

@@ -228,10 +228,11 @@ func (s *session) judge(res *result.Result, a *find.Answer) {
 	}
 	for _, c := range a.Capacities {
 		if c.Outcome == find.ClientLimit && run.Unleveled == nil {
-			run.Unleveled = []result.Reason{{
-				What: "the client reached its limit before the server did" + s.surelyHeld(c.Interval.Low),
-				Try:  "run the client on a machine of its own, or give it more CPU",
-			}}
+			what := "the client reached its limit before the server did"
+			if c.Interval.Low > 0 { // the highest load that surely holds
+				what += ", above " + s.load(c.Interval.Low)
+			}
+			run.Unleveled = []result.Reason{{What: what, Try: "run the client on a machine of its own, or give it more CPU"}}
 		}
 	}
 	res.Verdict, res.Error = measure.Conclude(run), run.Error

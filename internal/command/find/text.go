@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/internal/cleantext"
+	"github.com/redline-bench/redline/internal/convert"
 	"github.com/redline-bench/redline/internal/find"
 	"github.com/redline-bench/redline/internal/gate"
 	"github.com/redline-bench/redline/internal/measure"
@@ -34,10 +35,7 @@ func (s *session) head(single time.Duration) {
 		fmt.Fprintf(s.Stdout, "Searching for the highest %s at which the objectives hold\n", what)
 	}
 	for _, t := range s.tiers {
-		rules := make([]string, len(t.Objectives))
-		for i := range t.Objectives {
-			rules[i] = t.Objectives[i].Text
-		}
+		rules := convert.All(t.Objectives, func(r gate.Rule) string { return r.Text })
 		name := "  objectives: "
 		if len(s.tiers) > 1 {
 			name = "  tier " + t.Name + ": "
@@ -105,14 +103,6 @@ func (s *session) bracket(c *find.Capacity) string {
 		return "below " + s.load(iv.High)
 	}
 	return "no bracket yet"
-}
-
-// surelyHeld names the highest load that surely holds; empty if there is none.
-func (s *session) surelyHeld(low float64) string {
-	if low == 0 {
-		return ""
-	}
-	return ", above " + s.load(low)
 }
 
 // answer prints what was found.

@@ -70,7 +70,7 @@ func (o *options) plan() (*Plan, error) {
 	o.applyLists()
 	f.Add(o.settle())
 	f.Add(o.settleMedia())
-	f.Add(o.checkWorkers())
+	f.Add(o.Fleet.Check(o.table.Given))
 	p, err := newPlan(o.Plan)
 	f.Add(err)
 	return p, f.Err()
@@ -139,7 +139,7 @@ func switchValues(rows []option.Row, args []string) []string {
 		case !switches[name]:
 			out = append(out, args[i])
 			continue
-		case !attached && i+1 < len(args) && isTruth(args[i+1]):
+		case !attached && i+1 < len(args) && (strings.EqualFold(args[i+1], "true") || strings.EqualFold(args[i+1], "false")):
 			i++
 			value = args[i]
 		case !attached:
@@ -158,8 +158,4 @@ func switchValues(rows []option.Row, args []string) []string {
 		}
 	}
 	return out
-}
-
-func isTruth(text string) bool {
-	return strings.EqualFold(text, "true") || strings.EqualFold(text, "false")
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -14,6 +13,7 @@ import (
 	"github.com/redline-bench/redline/internal/cleantext"
 	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/command"
+	"github.com/redline-bench/redline/internal/convert"
 	"github.com/redline-bench/redline/internal/llm"
 	api "github.com/redline-bench/redline/internal/llm/endpoint"
 	"github.com/redline-bench/redline/internal/llm/load"
@@ -39,9 +39,11 @@ func ReadCalibration(own json.RawMessage, args []string, secrets *secret.Set) (c
 		return c, err
 	case !c.opts.Streaming && !api.Kind(c.opts.Kind).GRPC():
 		return c, errors.New("responses that are not streamed have no token times: add --streaming")
+	case c.opts.Fleet.Workers != "":
+		return c, errors.New("--workers is for runs and searches; a calibration makes its load on one machine")
 	}
 	c.plan = &plan.Plan{Program: plan.Redline, Target: plan.Target{Kind: plan.OpenAI, URL: c.opts.addresses()[0], Model: c.opts.model()}}
-	return c, c.opts.oneMachine("a calibration")
+	return c, nil
 }
 
 // Plan is the plan of the run, for the result.
@@ -49,11 +51,6 @@ func (c Calibration) Plan() *plan.Plan { return c.wholePlan() }
 
 // JSON is the file of the result; empty for none.
 func (c Calibration) JSON() string { return c.opts.JSON }
-
-// Measure measures the errors.
-func (c Calibration) Measure(p *command.IO, sigs *command.Signals) ([]calibrate.Floor, error) {
-	return calibrateTokens(p, sigs, c.opts)
-}
 
 // The server that a language-model run is calibrated with: its pace, and for how long it is asked.
 const (
@@ -66,16 +63,24 @@ const (
 	logWait    = 5 * time.Second // for the last lines of the server's log
 )
 
-// calibrateTokens sends the traffic of a run to a server that keeps a pace and a log, and holds the times of the two
+// Measure measures the errors: it sends the traffic of a run to a server that keeps a pace and a log, and holds the times of the two
 // against each other.
-func calibrateTokens(p *command.IO, sigs *command.Signals, o *Plan) ([]calibrate.Floor, error) {
-	c := &tokenRun{IO: p, sigs: sigs, opts: o, ttft: floorTTFT, itl: floorITL, brief: brief}
-	fmt.Fprintf(p.Stdout, "server: the reference server, first token after %s, then a token every %s\n", c.ttft, c.itl)
+func (c Calibration) Measure(p *command.IO, sigs *command.Signals) ([]calibrate.Floor, error) {
+	o := c.opts
+	run := &tokenRun{IO: p, sigs: sigs, opts: o, ttft: floorTTFT, itl: floorITL, brief: brief}
+	fmt.Fprintf(p.Stdout, "server: the reference server, first token after %s, then a token every %s\n", run.ttft, run.itl)
 	if o.TLS != (plan.TLS{}) || o.GRPCTLS || o.Insecure {
 		fmt.Fprintln(p.Stdout, "TLS is not used")
 	}
-	tokenHead(p.Stdout)
-	return c.floors(nil, func(f calibrate.Floor) { tokenLine(p.Stdout, f) })
+	fmt.Fprintln(p.Stdout, "error in usec (client minus the server's log): of a token's time, p50 and p99; of the mean time to the first token, between tokens")
+	micros := func(ns int64) float64 { return float64(ns) / 1000 }
+	return run.floors(nil, func(f calibrate.Floor) {
+		p99 := fmt.Sprintf("%+.1f", micros(f.P99Ns))
+		if f.AtLeast {
+			p99 = "≥ " + p99
+		}
+		fmt.Fprintf(p.Stdout, "%+8.1f  %9s  %+8.1f  %+8.1f  %s\n", micros(f.P50Ns), p99, micros(f.Tokens.TTFTNs), micros(f.Tokens.ITLNs), f.Traffic)
+	})
 }
 
 // tokenRun sends prompts to a reference server that sends tokens at a pace and logs when they leave.
@@ -213,11 +218,7 @@ func (r *traffic) tokenFloor(lv load.Level, o load.Options, log *calibrate.Log) 
 
 // streamOf has the times of a sample.
 func streamOf(s *llm.Sample) calibrate.Stream {
-	out := calibrate.Stream{ID: s.RequestID, From: clock.Wall(s.Sent)}
-	for _, c := range s.Chunks {
-		out.At = append(out.At, clock.Wall(c.At))
-	}
-	return out
+	return calibrate.Stream{ID: s.RequestID, From: clock.Wall(s.Sent), At: convert.All(s.Chunks, func(c llm.Chunk) int64 { return clock.Wall(c.At) })}
 }
 
 // trafficOf is what the calibration knows a level of a language model by. How many bytes its answers have is the server's
@@ -241,17 +242,3 @@ func (r *traffic) trafficOf(lv *result.Level) calibrate.Traffic {
 	}
 	return t
 }
-
-func tokenHead(w io.Writer) {
-	fmt.Fprintln(w, "error in usec (client minus the server's log): of a token's time, p50 and p99; of the mean time to the first token, between tokens")
-}
-
-func tokenLine(w io.Writer, f calibrate.Floor) {
-	p99 := fmt.Sprintf("%+.1f", micros(f.P99Ns))
-	if f.AtLeast {
-		p99 = "≥ " + p99
-	}
-	fmt.Fprintf(w, "%+8.1f  %9s  %+8.1f  %+8.1f  %s\n", micros(f.P50Ns), p99, micros(f.Tokens.TTFTNs), micros(f.Tokens.ITLNs), f.Traffic)
-}
-
-func micros(ns int64) float64 { return float64(ns) / 1000 }

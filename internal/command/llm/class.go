@@ -11,7 +11,6 @@ import (
 	"github.com/redline-bench/redline/internal/gate"
 	"github.com/redline-bench/redline/internal/llm/load"
 	"github.com/redline-bench/redline/internal/plan"
-	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/traceid"
 )
 
@@ -47,13 +46,7 @@ func ParseClass(p *command.IO, sigs *command.Signals, args []string, workers pla
 }
 
 // Outside are the options that a class cannot have.
-func Outside() []string {
-	list := class.Outside()
-	for _, row := range new(plan.Fleet).Rows() { // the workers are those of all classes
-		list = append(list, row.Name())
-	}
-	return list
-}
+func Outside() []string { return class.Outside() }
 
 // Options implements class.Class.
 func (c *Class) Options() []string { return c.table.Arguments() }
@@ -110,23 +103,9 @@ func (c *Class) Measure(t class.Together) class.Outcome {
 // Close implements class.Class.
 func (c *Class) Close() { c.close() }
 
-// meet tells the other classes that this one is ready, and waits for them.
-func (r *run) meet() {
-	if r.together != nil {
-		_ = r.together.Ready(r.sigs.Soft) // an interrupt ends the load as well
-	}
-}
-
 // enter begins a phase of the process. The phases of a scenario are those of all its classes.
 func (r *run) enter(p command.Phase) {
 	if r.together == nil {
 		r.sigs.Enter(p)
 	}
-}
-
-// report tells the run of all classes how this one goes on.
-func (r *run) report(p load.Progress, head *result.Level) {
-	r.together.Progress(class.Progress{
-		Level: head, Warmup: p.Warmup, Elapsed: p.Elapsed, Requests: p.Requests, Failed: p.Failed, InFlight: p.InFlight, Rate: p.Rate,
-	})
 }

@@ -18,11 +18,6 @@ import (
 	"github.com/redline-bench/redline/internal/result"
 )
 
-// checkWorkers names the first option that has no meaning without --workers.
-func (o *options) checkWorkers() error {
-	return o.Fleet.Check(o.table.Given)
-}
-
 // checkFleet names what has no meaning with --workers.
 func (p *Plan) checkFleet(f *plan.Faults) {
 	if p.Fleet.Workers == "" {
@@ -31,14 +26,6 @@ func (p *Plan) checkFleet(f *plan.Faults) {
 	f.When(!p.Segment.Whole(), "--segment is one part of a load that you divide yourself; leave it out, --workers divides the load")
 	f.When(p.Calibrate, "--calibrate measures this machine's error, not that of the workers: leave it out, or --workers")
 	f.When(p.Outcome.TraceRequests > 0, "--trace-requests cannot be used with --workers")
-}
-
-// oneMachine refuses --workers for a command that makes its load on one machine.
-func (p *Plan) oneMachine(command string) error {
-	if p.Fleet.Workers != "" {
-		return fmt.Errorf("--workers is for runs and searches; %s makes its load on one machine", command)
-	}
-	return nil
 }
 
 // workers are the workers of a run; the zero value is a run without workers.
@@ -86,10 +73,6 @@ func (w *workers) gather(t *traffic, command string) error {
 	return err
 }
 
-func (r *run) connectFleet() error { return r.workers.connect(&r.traffic) }
-
-func (r *run) gather() error { return r.workers.gather(&r.traffic, "llm") }
-
 // task is what the workers get: the plan without what only the coordinator needs, and the files that it names.
 func (r *traffic) task() (*fleet.Task, error) {
 	var rest options
@@ -113,10 +96,10 @@ func (r *traffic) task() (*fleet.Task, error) {
 	for _, path := range p.paths() {
 		files := []string{*path}
 		if path == &p.Tokenizer {
-			if !exists(*path) {
+			_, err := os.Stat(*path)
+			if err != nil {
 				*path = downloaded(*path, r.Getenv)
 			}
-			var err error
 			if files, err = tokenizerFiles(*path); err != nil {
 				return nil, fmt.Errorf("send the files of --tokenizer to the workers: %w", err)
 			}
@@ -154,11 +137,6 @@ func (r *traffic) kept() []string {
 		return row.Long != "assert" && row.Long != "label" && slices.ContainsFunc(left, func(other option.Row) bool { return other.Name() == row.Name() })
 	})
 	return public
-}
-
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
 }
 
 // tokenizerFiles are the files of a tokenizer. The folder of a model may have its weights besides, which no worker needs.
@@ -205,14 +183,6 @@ func (w *workers) useFleet(cfg *load.Config, level phaseOrder) {
 	if w.run != nil {
 		cfg.Fleet = levelFleet{w.run, level}
 	}
-}
-
-// broken is why the workers cannot go on; nil while they can, and without workers.
-func (w *workers) broken() error {
-	if w.run == nil {
-		return nil
-	}
-	return w.run.Broken()
 }
 
 // levelEnded keeps a level that is over for a coordinator that takes the run up, and lets go of its records. The level of a search is nil.

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -69,10 +70,7 @@ func (o *options) settle() error {
 	if form, rest, ok := strings.Cut(o.Data.Path, ":"); ok {
 		switch form {
 		case "payload":
-			o.Data.Path = rest
-			if o.Data.Format == "" {
-				o.Data.Format = "payload"
-			}
+			o.Data.Path, o.Data.Format = rest, cmp.Or(o.Data.Format, "payload")
 		case "synthetic":
 			if rest != "queries,passages" {
 				return fmt.Errorf("--input-file synthetic: is synthetic:queries,passages, not %q; prompts are generated without --input-file", o.Data.Path)

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redline-bench/redline/internal/llm/load"
 	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/plan"
 )
@@ -67,10 +66,6 @@ func lengthList(least float64) func(string) ([]float64, error) {
 
 // closedLoop is AIPerf's name of a closed loop among the arrival patterns.
 const closedLoop = "concurrency_burst"
-
-func arrival(to *load.Arrival) option.Value {
-	return option.Parsed(to, load.ParseArrival).Of(string(load.Constant), string(load.Poisson), string(load.Gamma))
-}
 
 // addExtra reads name:value, or a JSON object.
 func (o *options) addExtra(v string) error {

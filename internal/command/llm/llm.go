@@ -52,10 +52,10 @@ func start(p *command.IO, sigs *command.Signals, t traffic, line string, w worke
 	// Answers are read and let go, so collecting often is cheap, and the program stays small beside the server it loads.
 	defer debug.SetGCPercent(debug.SetGCPercent(50))
 	r.IO, r.sigs, r.tracing = p.ForRun(t.opts.Outcome, plan.Redline, sigs), sigs, out.Tracing("")
-	for _, step := range []func() error{r.connectFleet, r.start, r.gather} {
-		if err := step(); err != nil {
-			return r.failed(err), nil
-		}
+	connectFleet := func() error { return r.workers.connect(&r.traffic) }
+	gather := func() error { return r.workers.gather(&r.traffic, "llm") }
+	if err := command.InOrder(connectFleet, r.start, gather); err != nil {
+		return r.failed(err), nil
 	}
 	return r.measure(), nil
 }
@@ -218,7 +218,9 @@ func (r *run) level(index int, lv load.Level) (*load.Outcome, error) {
 			return nil, err
 		}
 		cfg.Measured = func() {
-			r.meet()
+			if r.together != nil {
+				_ = r.together.Ready(r.sigs.Soft) // it waits for the other classes; an interrupt ends the load as well
+			}
 			pages.begin()
 		}
 		r.enter(command.Loading)

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -36,10 +37,7 @@ func (o *options) settleMedia() error {
 			*part.n = 1
 		}
 		if *part.n > 0 && o.Data.Path != "" {
-			if part.named == "" {
-				part.named = part.number
-			}
-			return fmt.Errorf("--%s is for generated prompts: --input-file has its own images, audio and videos", part.named)
+			return fmt.Errorf("--%s is for generated prompts: --input-file has its own images, audio and videos", cmp.Or(part.named, part.number))
 		}
 	}
 	return nil

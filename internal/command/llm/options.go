@@ -154,15 +154,10 @@ func (o *options) loadRows() []option.Row {
 	})
 }
 
-// errorRate is a value of ValidErrorRate that also ends a level.
-func (o *options) errorRate(v option.Value) option.Value {
-	set := v.Set
-	v.Set = func(text string) error {
-		err := set(text)
-		o.MaxErrorRate = o.ValidErrorRate
-		return err
-	}
-	return v
+// endAtErrorRate ends a level at ValidErrorRate.
+func (o *options) endAtErrorRate(string) error {
+	o.MaxErrorRate = o.ValidErrorRate
+	return nil
 }
 
 func (o *options) stopRows() []option.Row {
@@ -173,8 +168,8 @@ func (o *options) stopRows() []option.Row {
 		{Long: "benchmark-grace-period", Arg: "TIME", Help: "how long to wait for requests in flight after --benchmark-duration; inf waits for all", To: endlessSeconds(&o.Grace)},
 		{Long: "cooldown-duration", Arg: "TIME", Help: "do not count requests sent in this last part of --benchmark-duration", To: seconds(&o.Cooldown)},
 		{Long: "max-errors", Arg: "N", Help: "end a level after this many failed requests", To: option.Int(&o.MaxErrors, 0)},
-		{Long: "max-error-rate", Arg: "PERCENT", Help: "percentage of failed requests above which a level is not valid; if the option is given, the level also ends there", To: o.errorRate(option.Percent(&o.ValidErrorRate, 100))},
-		{Long: "failed-request-threshold", Arg: "SHARE", Help: "--max-error-rate as a share from 0 to 1", To: o.errorRate(option.Float(&o.ValidErrorRate, 0, 1))},
+		{Long: "max-error-rate", Arg: "PERCENT", Help: "percentage of failed requests above which a level is not valid; if the option is given, the level also ends there", To: option.Percent(&o.ValidErrorRate, 100).Then(o.endAtErrorRate)},
+		{Long: "failed-request-threshold", Arg: "SHARE", Help: "--max-error-rate as a share from 0 to 1", To: option.Float(&o.ValidErrorRate, 0, 1).Then(o.endAtErrorRate)},
 		{Long: "until", Arg: "TARGET", Help: `end a level when the confidence interval of a metric is narrow enough: "ttft.p99 ± 5 %"`, To: option.Text(&o.Until)},
 		{Long: "goodput", Short: 'g', Arg: "LIST", Repeat: true, Help: `count requests that meet these bounds: "ttft:200ms itl:20ms"`, To: option.Func(func(v string) error {
 			o.Goodput = strings.TrimSpace(o.Goodput + " " + v)

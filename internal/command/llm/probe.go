@@ -79,10 +79,8 @@ func (p *Prober) Start(io *command.IO, sigs *command.Signals, out *outcome.Outco
 	p.IO, p.sigs, p.tracing, p.outcome = io, sigs, out.Tracing(""), out
 	connect := func() error { return p.workers.connect(&p.traffic) }
 	gather := func() error { return p.workers.gather(&p.traffic, searchCommand) }
-	for _, step := range []func() error{connect, p.traffic.start, gather} {
-		if err := step(); err != nil {
-			return err
-		}
+	if err := command.InOrder(connect, p.traffic.start, gather); err != nil {
+		return err
 	}
 	p.timed = false // a search sends at its own times
 	p.plan = p.plan.With(func(pl *plan.Plan) { pl.Fleet.Workers = p.opts.Fleet.Workers })
@@ -146,8 +144,8 @@ func (p *Prober) Run(ctx context.Context, level result.Level, drain time.Duratio
 	}
 	showResponses(&cfg, &level, p.outcome.Responses(""))
 	_, err := load.Run(ctx, p.sigs.Hard, cfg, lv)
-	if broken := p.workers.broken(); broken != nil {
-		return broken
+	if w := p.workers.run; w != nil && w.Broken() != nil {
+		return w.Broken()
 	}
 	return errors.Join(err, p.workers.levelEnded(nil, nil))
 }

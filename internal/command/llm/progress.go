@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/redline-bench/redline/internal/command/class"
 	"github.com/redline-bench/redline/internal/llm/load"
 	"github.com/redline-bench/redline/internal/llm/metric"
 	"github.com/redline-bench/redline/internal/measure"
@@ -15,7 +16,9 @@ import (
 // the level.
 func (r *run) progress(p *load.Progress, head *result.Level, before int) {
 	if r.together != nil {
-		r.report(*p, head)
+		r.together.Progress(class.Progress{
+			Level: head, Warmup: p.Warmup, Elapsed: p.Elapsed, Requests: p.Requests, Failed: p.Failed, InFlight: p.InFlight, Rate: p.Rate,
+		})
 		return
 	}
 	levels := len(r.opts.steps(r.timed))

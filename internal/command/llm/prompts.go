@@ -7,15 +7,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redline-bench/redline/internal/convert"
 	"github.com/redline-bench/redline/internal/llm/dataset"
 	"github.com/redline-bench/redline/internal/option"
 )
 
 func (o *options) promptRows() []option.Row {
-	var formats []string
-	for _, f := range dataset.Formats() {
-		formats = append(formats, string(f))
-	}
+	formats := convert.All(dataset.Formats(), func(f dataset.Format) string { return string(f) })
 	return option.Group("Prompts", []option.Row{
 		{Long: "input-file", Arg: "FILE", Help: "file of prompts: AIPerf's JSONL formats, traces, ShareGPT, text and others; also GenAI-Perf's payload:FILE and synthetic:queries,passages; see docs/datasets.md", To: option.Text(&o.Data.Path)},
 		{Long: "input-data", Arg: "FILE", Help: "file of prompts; a level sends each prompt once unless a count or duration is given", To: option.Text(&o.inputData)},

@@ -46,12 +46,10 @@ func OpenShare(hard context.Context, p *command.IO, job *fleet.Job, collect flee
 		s.Share, err = load.OpenShare(hard, t.levelConfig(0, load.Level{}), collect)
 		return err
 	}
-	for _, step := range []func() error{t.start, open} {
-		if err := step(); err != nil {
-			err = t.advised(err)
-			s.leave()
-			return nil, err
-		}
+	if err := command.InOrder(t.start, open); err != nil {
+		err = t.advised(err)
+		s.leave()
+		return nil, err
 	}
 	return s, nil
 }

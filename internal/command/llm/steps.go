@@ -51,13 +51,6 @@ func (p *Plan) checkLists(f *plan.Faults) {
 
 // steps are the levels, one after the other.
 func (p *Plan) steps(timed bool) []step {
-	if !p.several() {
-		var out []step
-		for _, lv := range p.levels(timed) {
-			out = append(out, step{Level: lv})
-		}
-		return out
-	}
 	var out []step
 	for _, in := range atLeastOne(p.Inputs) {
 		for _, length := range atLeastOne(p.Lengths) {

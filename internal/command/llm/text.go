@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/redline-bench/redline/internal/convert"
 	"github.com/redline-bench/redline/internal/llm/load"
 	"github.com/redline-bench/redline/internal/llm/text"
 	"github.com/redline-bench/redline/internal/report"
@@ -59,11 +60,7 @@ func joined(list []float64, one float64) string {
 	if len(list) < 2 {
 		return fmt.Sprintf("%g", one)
 	}
-	words := make([]string, len(list))
-	for i, f := range list {
-		words[i] = fmt.Sprintf("%g", f)
-	}
-	return strings.Join(words, ", ")
+	return strings.Join(convert.All(list, func(f float64) string { return fmt.Sprintf("%g", f) }), ", ")
 }
 
 // show prints a level.

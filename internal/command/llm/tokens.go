@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/redline-bench/redline/internal/convert"
 	"github.com/redline-bench/redline/internal/llm"
 	"github.com/redline-bench/redline/internal/llm/dataset"
 	api "github.com/redline-bench/redline/internal/llm/endpoint"
@@ -110,11 +111,6 @@ func (t *tokens) ids() func(string) []int32 {
 		return nil
 	}
 	return func(text string) []int32 {
-		list := t.t.Encode(text, true)
-		out := make([]int32, len(list))
-		for i, id := range list {
-			out[i] = int32(id)
-		}
-		return out
+		return convert.All(t.t.Encode(text, true), func(id int) int32 { return int32(id) })
 	}
 }

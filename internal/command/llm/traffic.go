@@ -60,9 +60,7 @@ func (r *traffic) close() {
 	if r.svc != nil {
 		_ = r.svc.Close() // nothing is left to report it to
 	}
-	if r.embedded != nil {
-		r.embedded.Stop()
-	}
+	r.embedded.Stop()
 }
 
 // start does everything up to the first request.
@@ -138,14 +136,10 @@ func (r *traffic) prompts() error {
 	}
 	d.RunID = fmt.Sprintf("%x", time.Now().UnixNano())
 	given := len(o.modes()) > 0 || len(o.Concurrency) > 0
-	if o.NoFix || given && !o.Fixed || d.Trace.IgnoreDelays && !o.Fixed {
-		d.Trace.IgnoreTimes = true
-	}
+	d.Trace.IgnoreTimes = d.Trace.IgnoreTimes || o.NoFix || given && !o.Fixed || d.Trace.IgnoreDelays && !o.Fixed
 	file := d.Path != ""
 	bounded := r.load.Requests > 0 || r.load.Sessions > 0 || r.load.Duration > 0 || r.load.Until != nil || pace.Length(o.Stages)+pace.Length(o.SessionStages) > 0
-	if file && !bounded {
-		d.Once = true
-	}
+	d.Once = d.Once || file && !bounded
 	src, err := dataset.Open(r.sigs.Soft, *d, r.tok.forPrompts())
 	if err != nil {
 		return err
@@ -382,16 +376,11 @@ func (r *traffic) services(open func(plan.Target) (service.Service, error)) (lis
 			return nil, err
 		}
 		list = append(list, svc)
-		r.balance(list)
+		if r.svc = list[0]; len(list) > 1 {
+			r.svc = load.NewBalanced(list) // requests go to the services in turn
+		}
 	}
 	return list, nil
-}
-
-// balance lets requests go to several services in turn.
-func (r *traffic) balance(list []service.Service) {
-	if r.svc = list[0]; len(list) > 1 {
-		r.svc = load.NewBalanced(list)
-	}
 }
 
 var _ load.Source = (*dataset.Source)(nil)

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/redline-bench/redline/internal/llm/load"
@@ -31,7 +32,7 @@ func (o *options) warmRows() []option.Row {
 		{Long: "warmup-grace-period", Arg: "TIME", Default: "--benchmark-grace-period", Help: "how long to wait for warm-up requests in flight after --warmup-duration", To: endlessSeconds(&w.Grace)},
 		{Long: "warmup-concurrency", Arg: "N", Help: "number of warm-up conversations at once", To: option.Int(&w.Concurrency, 1)},
 		{Long: "warmup-request-rate", Arg: "RATE", Help: "warm-up requests per second", To: option.Float(&w.Rate, 0, 1e9)},
-		{Long: "warmup-arrival-pattern", Arg: "NAME", Help: "distribution of the gaps between warm-up requests: constant, poisson or gamma", To: arrival(&w.Arrival)},
+		{Long: "warmup-arrival-pattern", Arg: "NAME", Help: "distribution of the gaps between warm-up requests: constant, poisson or gamma", To: option.Parsed(&w.Arrival, load.ParseArrival).Of(string(load.Constant), string(load.Poisson), string(load.Gamma))},
 		{Long: "warmup-prefill-concurrency", Arg: "N", Help: "limit of warm-up requests that wait for their first token", To: option.Int(&w.Prefill, 0)},
 		{Long: "warmup-concurrency-ramp-duration", Arg: "TIME", Help: "time over which the warm-up conversations start, one after another", To: seconds(&w.Ramp)},
 		{Long: "warmup-request-rate-ramp-duration", Arg: "TIME", Help: "time over which the rate rises from 0 to --warmup-request-rate", To: seconds(&w.RateRamp)},
@@ -48,21 +49,10 @@ func (w *Warmup) check(f *plan.Faults) {
 
 // phase is the warm-up of a level.
 func (w *Warmup) phase(o *load.Options, lv load.Level) load.Warmup {
-	out := load.Warmup{Shape: o.Shape, Requests: w.Requests, Sessions: w.Sessions, Duration: w.Duration, Grace: o.Grace, Level: lv}
-	if w.Grace > 0 {
-		out.Grace = w.Grace
-	}
-	if w.Arrival != "" {
-		out.Arrival = w.Arrival
-	}
+	out := load.Warmup{Shape: o.Shape, Requests: w.Requests, Sessions: w.Sessions, Duration: w.Duration, Grace: cmp.Or(w.Grace, o.Grace), Level: lv}
+	out.Arrival, out.Prefill, out.Ramp = cmp.Or(w.Arrival, out.Arrival), cmp.Or(w.Prefill, out.Prefill), cmp.Or(max(w.Ramp, w.RateRamp), out.Ramp)
 	if out.Arrival == load.Gamma && out.Smoothness == 0 {
 		out.Smoothness = 1
-	}
-	if w.Prefill > 0 {
-		out.Prefill = w.Prefill
-	}
-	if d := max(w.Ramp, w.RateRamp); d > 0 {
-		out.Ramp = d
 	}
 	switch {
 	case w.Rate > 0:

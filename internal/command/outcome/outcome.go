@@ -14,6 +14,7 @@ import (
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/command/runs"
 	"github.com/redline-bench/redline/internal/compare"
+	"github.com/redline-bench/redline/internal/convert"
 	"github.com/redline-bench/redline/internal/gate"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
@@ -71,10 +72,8 @@ func Open(p *command.IO, opts plan.Outcome, command, line string) (*Outcome, err
 		}
 		o.baseline = &compare.Side{Name: name, Run: run}
 	}
-	for _, path := range []string{opts.Report, opts.JUnit} {
-		if err := p.Files.Writable(path); err != nil {
-			return nil, err
-		}
+	if err := p.Files.Writable(opts.Report, opts.JUnit); err != nil {
+		return nil, err
 	}
 	if opts.Summary != "" {
 		if err := p.Files.CheckAppend(opts.Summary); err != nil {
@@ -189,7 +188,10 @@ func (o *Outcome) Tap(fromSend bool) func(lv *result.Level, window int, r *recor
 		if len(o.records) == 0 {
 			return nil
 		}
-		mode := modeOf(lv)
+		mode := string(lv.Mode)
+		if lv.Prompts != "" { // other levels differ in them
+			mode += "_" + result.PromptsKey(lv.Prompts)
+		}
 		if lv.Class != "" {
 			mode = lv.Class + ": " + mode
 		}
@@ -204,14 +206,6 @@ func (o *Outcome) Tap(fromSend bool) func(lv *result.Level, window int, r *recor
 		}
 		return nil
 	}
-}
-
-// modeOf names the load of a level, with its prompts if other levels differ in these.
-func modeOf(lv *result.Level) string {
-	if lv.Prompts != "" {
-		return string(lv.Mode) + "_" + result.PromptsKey(lv.Prompts)
-	}
-	return string(lv.Mode)
 }
 
 // closeRecords completes the files of records.
@@ -264,7 +258,11 @@ func (o *Outcome) Finish(res *result.Result, code int) int {
 	for _, f := range g.Findings {
 		switch {
 		case !f.OK:
-			fmt.Fprintf(o.Stderr, "%s: %s%s: %s\n", missed(&f, g.Invalid != ""), f.Rule, at(f.Level), f.Text)
+			at := ""
+			if f.Level != "" {
+				at = " at " + f.Level
+			}
+			fmt.Fprintf(o.Stderr, "%s: %s%s: %s\n", missed(&f, g.Invalid != ""), f.Rule, at, f.Text)
 		case o.baseline != nil && f.Level == "": // the baseline was kept
 			fmt.Fprintf(o.Stdout, "%s: %s\n", f.Rule, f.Text)
 		}
@@ -326,18 +324,15 @@ func (o *Outcome) regressions(res *result.Result) []result.Check {
 	if err != nil {
 		return []result.Check{{Rule: rule, Text: err.Error()}}
 	}
-	var out []result.Check
-	for _, r := range rep.Regressions(o.opts.MaxRegression) {
-		out = append(out, result.Check{Rule: rule, Level: r.Level, Text: r.String()})
-	}
-	switch {
-	case out != nil:
+	switch worse := rep.Regressions(o.opts.MaxRegression); {
+	case len(worse) > 0:
+		return convert.All(worse, func(r compare.Row) result.Check {
+			return result.Check{Rule: rule, Level: r.Level, Text: r.String()}
+		})
 	case !rep.Sees(o.opts.MaxRegression):
-		out = []result.Check{{Rule: rule, Unknown: true, Text: rep.Unseen(o.opts.MaxRegression)}}
-	default:
-		out = []result.Check{{Rule: rule, OK: true, Text: rep.Kept(o.opts.MaxRegression)}}
+		return []result.Check{{Rule: rule, Unknown: true, Text: rep.Unseen(o.opts.MaxRegression)}}
 	}
-	return out
+	return []result.Check{{Rule: rule, OK: true, Text: rep.Kept(o.opts.MaxRegression)}}
 }
 
 // missed is what a finding that is not good means. void: the run cannot be judged.
@@ -349,13 +344,6 @@ func missed(f *result.Check, void bool) string {
 		return "cannot tell"
 	}
 	return "assertion failed"
-}
-
-func at(level string) string {
-	if level == "" {
-		return ""
-	}
-	return " at " + level
 }
 
 // keep adds the run to the history. A history that cannot be written is a remark, not a failure: the run is good.

@@ -13,7 +13,6 @@ import (
 	"github.com/redline-bench/redline/internal/command/profile/traffic"
 	"github.com/redline-bench/redline/internal/fleet"
 	"github.com/redline-bench/redline/internal/gate"
-	"github.com/redline-bench/redline/internal/kind"
 	"github.com/redline-bench/redline/internal/pacompat/flags"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/profile"
@@ -86,11 +85,7 @@ func oneLevel(p *plan.Plan) error {
 
 // Outside are the options that a class cannot have.
 func Outside() []string {
-	list := class.Outside("-f", "--verbose-csv", "--profile-export-file", "--version")
-	for _, row := range new(plan.Fleet).Rows() { // the workers are those of all classes
-		list = append(list, row.Name())
-	}
-	return list
+	return class.Outside("-f", "--verbose-csv", "--profile-export-file", "--version")
 }
 
 // Options implements class.Class.
@@ -102,10 +97,8 @@ func (c *Class) Sample() *gate.Sample { return sample(c.Plan) }
 // Prepare implements class.Class.
 func (c *Class) Prepare(tracing *traceid.Sampler) error {
 	c.Plan = c.Plan.With(func(p *plan.Plan) { p.Target.Tracing = tracing })
-	for _, step := range []func() error{c.checkLimits, c.StartServer, c.Describe, c.Check, c.Load, c.Stage} {
-		if err := step(); err != nil {
-			return errors.New(c.Advise(err))
-		}
+	if err := command.InOrder(c.checkLimits, c.StartServer, c.Describe, c.Check, c.Load, c.Stage); err != nil {
+		return errors.New(c.Advise(err))
 	}
 	return nil
 }
@@ -144,12 +137,9 @@ func (c *Class) FirstRequest(ctx context.Context) ([]byte, error) {
 
 // Measure implements class.Class.
 func (c *Class) Measure(t class.Together) class.Outcome {
-	row := kind.Of(c.Plan.Target.Kind)
-	runner := &profile.Runner{
-		Plan: c.Plan, Service: c.Service, Model: c.Model, Async: c.Async, Observer: &classWatcher{Class: c, together: t},
-		Source: c.Source(), Floor: calibration.Stated(&c.Traffic), Times: c.Data.Times(), Streams: row.Streams, SharedStreams: row.SharedStreams,
-		Timeline: true, Tap: t.Tap(c.Plan.Measure.FromSend), Ready: t.Ready, Class: t.Name,
-	}
+	runner := c.Runner()
+	runner.Observer, runner.Floor, runner.Timeline = &classWatcher{Class: c, together: t}, calibration.Stated(&c.Traffic), true
+	runner.Tap, runner.Ready, runner.Class = t.Tap(c.Plan.Measure.FromSend), t.Ready, t.Name
 	if c.fleet.run != nil {
 		runner.Fleet, runner.Floor = c.fleet.run, nil
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/command/target"
+	"github.com/redline-bench/redline/internal/convert"
 	"github.com/redline-bench/redline/internal/engine"
 	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/pacompat/kinds"
@@ -81,16 +82,6 @@ func (s *session) nothingToSend() int {
 	return command.ExitError
 }
 
-// explain prints what must stand before the summary: why the run ended early.
-func (s *session) explain(err error) {
-	if s.Plan.Program == plan.Redline {
-		return
-	}
-	if errors.Is(err, profile.ErrInterrupted) {
-		s.Console.Warn(text.ExitSignal)
-	}
-}
-
 // explainEnd prints the last words.
 func (s *session) explainEnd(res *result.Result, err error) {
 	if s.Plan.Program == plan.Redline {
@@ -138,11 +129,9 @@ func (s *session) explainEnd(res *result.Result, err error) {
 
 // threads are the failures of each worker in perf_analyzer's words.
 func (s *session) threads(e *profile.LoadError) []result.Failure {
-	var out []result.Failure
-	for _, f := range e.Workers {
-		out = append(out, result.Failure{Slot: f.Worker, Text: s.threadText(f.Err)})
-	}
-	return out
+	return convert.All(e.Workers, func(f engine.WorkerError) result.Failure {
+		return result.Failure{Slot: f.Worker, Text: s.threadText(f.Err)}
+	})
 }
 
 // networkCause adds what the network did, or a generator of messages, where perf_analyzer's words do not tell.

@@ -34,7 +34,7 @@ func (s *session) exportConfig() export.Config {
 }
 
 func outputNames(m *service.Model) []string {
-	names := make([]string, len(m.Outputs))
+	names := make([]string, len(m.Outputs)) // an empty list, not null, where a model has none
 	for i, o := range m.Outputs {
 		names[i] = o.Name
 	}

@@ -125,9 +125,7 @@ func Collect(p *command.IO, sigs *command.Signals, pl *plan.Plan, line string, b
 	s.Console = &text.Console{Out: s.Stdout, Err: s.Stderr, Plan: s.Plan, Model: &service.Model{Name: pl.Target.Model}, Async: true}
 	s.Model = &service.Model{Name: pl.Target.Model}
 	runner := &profile.Runner{Plan: s.Plan, Model: s.Model, Async: true, Observer: &watcher{s}, Timeline: true, Tap: s.outcome.Tap(s.Plan.Measure.FromSend), Known: run.Known()}
-	if s.outcome != nil {
-		s.outcome.Begin(s.Plan)
-	}
+	s.outcome.Begin(s.Plan)
 	res, err := runner.Collect(func(each func(*record.Record)) error {
 		return run.Leftover(func(rec *record.Record, _ []byte) { each(rec) })
 	})

@@ -110,20 +110,22 @@ func probeable(pl *plan.Plan) error {
 func (p *Prober) Start(io *command.IO, sigs *command.Signals, out *outcome.Outcome) error {
 	p.IO, p.Sigs = io, sigs
 	p.Traffic.Plan = p.Traffic.Plan.With(func(pl *plan.Plan) { pl.Target.Tracing = out.Tracing("") })
-	for _, step := range []func() error{p.writable, p.connectFleet, p.StartServer, p.Traffic.Describe, p.Check, p.Load, p.Stage, p.gather} {
-		if err := step(); err != nil {
-			return err
-		}
+	if err := p.Files.Writable(p.Traffic.Plan.Output.ResultJSON); err != nil {
+		return err
+	}
+	connectFleet := func() error { return p.fleet.connect(&p.Traffic) }
+	gather := func() error {
+		return p.fleet.gather(&p.Traffic, "find", option.CommandLine("redline find profile", p.args))
+	}
+	if err := command.InOrder(connectFleet, p.StartServer, p.Traffic.Describe, p.Check, p.Load, p.Stage, gather); err != nil {
+		return err
 	}
 	server := outcome.Server{Model: p.Traffic.Plan.Target.Model, Own: p.MetricsPages()}
 	if err := out.Connect(sigs.Soft, sigs.Hard, server); err != nil {
 		return err
 	}
-	row := kind.Of(p.Traffic.Plan.Target.Kind)
-	r := &profile.Runner{
-		Plan: p.Traffic.Plan, Service: p.Service, Model: p.Model, Async: p.Async, Source: p.Source(),
-		Floor: calibration.Stated(&p.Traffic), Streams: row.Streams, SharedStreams: row.SharedStreams, Tap: out.Tap(p.Traffic.Plan.Measure.FromSend),
-	}
+	r := p.Runner()
+	r.Floor, r.Tap = calibration.Stated(&p.Traffic), out.Tap(p.Traffic.Plan.Measure.FromSend)
 	if p.fleet.run != nil {
 		r.Fleet, r.Floor = p.fleet.run, nil
 	}
@@ -131,14 +133,6 @@ func (p *Prober) Start(io *command.IO, sigs *command.Signals, out *outcome.Outco
 	p.prober = prober
 	return err
 }
-
-func (p *Prober) connectFleet() error { return p.fleet.connect(&p.Traffic) }
-
-func (p *Prober) gather() error {
-	return p.fleet.gather(&p.Traffic, "find", option.CommandLine("redline find profile", p.args))
-}
-
-func (p *Prober) writable() error { return p.Files.Writable(p.Traffic.Plan.Output.ResultJSON) }
 
 // Close ends the connections, and the embedded server.
 func (p *Prober) Close() {

@@ -30,10 +30,8 @@ func run(p *command.IO, program plan.Program, name string, args []string) (int, 
 	sigs := p.WatchSignals(command.Preparing)
 	defer sigs.Stop()
 	pl, notes, err := flags.Parse(program, name, args, p.Secrets)
-	if err == nil && !p.Native {
-		if why := NeedsNative(pl); why != "" {
-			return 0, command.NativeError(why) // redline-native reports the rest
-		}
+	if err == nil && !p.Native && NeedsNative(pl) != "" {
+		return 0, command.NativeError(NeedsNative(pl)) // redline-native reports the rest
 	}
 	for _, w := range notes.Warnings {
 		fmt.Fprintln(p.Stderr, w)

@@ -9,10 +9,10 @@ import (
 	"github.com/redline-bench/redline/internal/command/outcome"
 	"github.com/redline-bench/redline/internal/command/profile/calibration"
 	"github.com/redline-bench/redline/internal/command/profile/traffic"
-	"github.com/redline-bench/redline/internal/kind"
 	"github.com/redline-bench/redline/internal/mpi"
 	"github.com/redline-bench/redline/internal/pacompat/export"
 	"github.com/redline-bench/redline/internal/pacompat/rules"
+	"github.com/redline-bench/redline/internal/pacompat/text"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/profile"
 	"github.com/redline-bench/redline/internal/report"
@@ -44,10 +44,10 @@ func (s *session) close() {
 }
 
 func (s *session) run() int {
-	for _, step := range []func() error{s.openOutcome, s.connectFleet, s.joinRanks, s.checkLimits, s.StartServer, s.Describe, s.Check, s.Load, s.openOutputs, s.Stage, s.connect, s.gather} {
-		if err := step(); err != nil {
-			return s.startFailed(err)
-		}
+	connectFleet := func() error { return s.fleet.connect(&s.Traffic) }
+	gather := func() error { return s.fleet.gather(&s.Traffic, "profile", s.line) }
+	if err := command.InOrder(s.openOutcome, connectFleet, s.joinRanks, s.checkLimits, s.StartServer, s.Describe, s.Check, s.Load, s.openOutputs, s.Stage, s.connect, gather); err != nil {
+		return s.startFailed(err)
 	}
 	s.DataRead()
 	s.showTraffic()
@@ -58,19 +58,13 @@ func (s *session) run() int {
 	if s.Plan.Target.Trace.File != "" {
 		s.traces = &serverTraces{levels: map[string]*servertrace.Slowest{}}
 	}
-	row := kind.Of(s.Plan.Target.Kind)
-	runner := &profile.Runner{
-		Plan: s.Plan, Service: s.Service, Model: s.Model, Async: s.Async, Observer: &watcher{s},
-		Source: s.Source(),
-		Floor:  calibration.Stated(&s.Traffic), Times: s.Data.Times(), Streams: row.Streams, SharedStreams: row.SharedStreams,
-		Timeline: s.Plan.Program == plan.Redline, Tap: s.traces.tap(s.outcome.Tap(s.Plan.Measure.FromSend)),
-	}
+	runner := s.Runner()
+	runner.Observer, runner.Floor, runner.Timeline = &watcher{s}, calibration.Stated(&s.Traffic), s.Plan.Program == plan.Redline
+	runner.Tap = s.traces.tap(s.outcome.Tap(s.Plan.Measure.FromSend))
 	if s.fleet.run != nil {
 		runner.Fleet, runner.Known, runner.Floor = s.fleet.run, s.fleet.run.Known(), nil
 	}
-	if s.outcome != nil {
-		s.outcome.Begin(s.Plan)
-	}
+	s.outcome.Begin(s.Plan)
 	var watch *calibration.Watch
 	if s.export != nil {
 		runner.Exporter, watch = calibration.Watched(s.Plan, s.export)
@@ -95,10 +89,6 @@ func (s *session) run() int {
 	s.readTraces(res)
 	return s.finish(res, err)
 }
-
-func (s *session) connectFleet() error { return s.fleet.connect(&s.Traffic) }
-
-func (s *session) gather() error { return s.fleet.gather(&s.Traffic, "profile", s.line) }
 
 // checkLimits looks at the connections of this machine, unless workers make them.
 func (s *session) checkLimits() error {
@@ -146,13 +136,8 @@ func (s *session) joinRanks() error {
 
 // openOutputs finds out before the load whether the files can be written.
 func (s *session) openOutputs() error {
-	for _, path := range []string{s.Plan.Output.CSV, s.Plan.Output.ResultJSON} {
-		if err := s.Files.Writable(path); err != nil {
-			return err
-		}
-	}
-	if s.Plan.Output.Export == "" {
-		return nil
+	if err := s.Files.Writable(s.Plan.Output.CSV, s.Plan.Output.ResultJSON); err != nil || s.Plan.Output.Export == "" {
+		return err
 	}
 	w, err := export.Create(s.Files, s.Plan.Output.Export, s.exportConfig())
 	if err != nil && s.Plan.Program == plan.PerfAnalyzer {
@@ -175,7 +160,9 @@ func (s *session) finish(res *result.Result, err error) int {
 		}
 		s.outcome.Sign(res, workload)
 	}
-	s.explain(err)
+	if s.Plan.Program == plan.PerfAnalyzer && errors.Is(err, profile.ErrInterrupted) {
+		s.Console.Warn(text.ExitSignal)
+	}
 	s.Console.Summary(res.Levels)
 	if s.Plan.Program == plan.Redline {
 		s.Shapes(res)

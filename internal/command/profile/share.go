@@ -7,7 +7,6 @@ import (
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/command/profile/traffic"
 	"github.com/redline-bench/redline/internal/fleet"
-	"github.com/redline-bench/redline/internal/kind"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/profile"
 	"github.com/redline-bench/redline/internal/segment"
@@ -39,28 +38,16 @@ func OpenShare(hard context.Context, p *command.IO, job *fleet.Job, collect flee
 	sigs := p.Until(hard)
 	s := &Share{sigs: sigs, traffic: traffic.Traffic{IO: p.Silenced(), Sigs: sigs, Plan: pl.With(func(pl *plan.Plan) { pl.Segment = part })}}
 	t := &s.traffic
-	for _, step := range []func() error{t.CheckLimits, t.Describe, t.Check, t.Load, t.Stage} {
-		if err := step(); err != nil {
-			return nil, s.fail(err)
-		}
+	open := func() (err error) {
+		s.Share, err = profile.OpenShare(hard, t.Runner(), collect)
+		return err
 	}
-	row := kind.Of(t.Plan.Target.Kind)
-	s.Share, err = profile.OpenShare(hard, &profile.Runner{
-		Plan: t.Plan, Service: t.Service, Model: t.Model, Async: t.Async, Source: t.Source(), Times: t.Data.Times(),
-		Streams: row.Streams, SharedStreams: row.SharedStreams,
-	}, collect)
-	if err != nil {
-		return nil, s.fail(err)
+	if err := command.InOrder(t.CheckLimits, t.Describe, t.Check, t.Load, t.Stage, open); err != nil {
+		err = errors.New(t.Advise(err))
+		s.leave()
+		return nil, err
 	}
 	return s, nil
-}
-
-// fail ends a share that could not be opened.
-func (s *Share) fail(err error) error {
-	err = errors.New(s.traffic.Advise(err))
-	s.traffic.Close()
-	s.sigs.Stop()
-	return err
 }
 
 // Start implements fleet.Maker.
@@ -74,7 +61,11 @@ func (s *Share) Start(ctx context.Context, o fleet.Order, begin func(context.Con
 // Close ends the connections.
 func (s *Share) Close() error {
 	err := s.Share.Close()
+	s.leave()
+	return err
+}
+
+func (s *Share) leave() {
 	s.traffic.Close()
 	s.sigs.Stop()
-	return err
 }

@@ -3,6 +3,7 @@ package profile
 import (
 	"encoding/json"
 
+	"github.com/redline-bench/redline/internal/convert"
 	"github.com/redline-bench/redline/internal/tensor"
 )
 
@@ -27,10 +28,9 @@ func (s *session) showTraffic() {
 		return // what a turn carries depends on the answers before it
 	}
 	for step := range min(s.Requests.Len(), shownRequests) {
-		var inputs []shownTensor
-		for _, t := range s.Requests.Inputs(uint32(step)) {
-			inputs = append(inputs, shownTensor{t.Name, t.Type, t.Shape, len(t.Data)})
-		}
+		inputs := convert.All(s.Requests.Inputs(uint32(step)), func(t tensor.Tensor) shownTensor {
+			return shownTensor{t.Name, t.Type, t.Shape, len(t.Data)}
+		})
 		s.say("inference request: ", map[string]any{"model_name": s.Model.Name, "inputs": inputs, "outputs": outputNames(s.Model)})
 	}
 }

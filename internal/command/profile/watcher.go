@@ -104,10 +104,8 @@ func (w *watcher) Warn(warning profile.Warning) {
 		w.Console.Warn(text.MetricMissing(warning.Text))
 	case profile.MetricsSlow:
 		w.Console.Warn(text.MetricsSlow(warning.Took.Milliseconds(), warning.Interval.Milliseconds()))
-	case profile.MetricsFailed:
-		w.Console.Warn("warning: " + warning.Text)
-	case profile.StatisticsFailed:
-		w.Console.Warn(fmt.Sprintf("warning: the server's statistics of %s are missing from the report: %s", warning.Model, warning.Text))
+	case profile.MetricsFailed, profile.StatisticsFailed:
+		warnPlainly(w.Console, warning)
 	}
 }
 

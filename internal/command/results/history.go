@@ -88,9 +88,13 @@ func doHistory(p *command.IO, store *history.Store, o *historyOptions) error {
 	}
 	rows := [][]string{{"run", "when", "command", "model", "levels", "best", "p99 there", "verdict"}}
 	for _, e := range list {
+		verdict := string(e.Verdict)
+		if e.MissedRules > 0 {
+			verdict += ", " + unit.Count(e.MissedRules, "rule") + " missed"
+		}
 		rows = append(rows, []string{
 			e.ID, e.Start.Local().Format(time.DateTime), e.Did(), cleantext.Line(e.Model), strconv.Itoa(e.Levels),
-			figure(e.Best, 6, "/s"), figure(e.P99Ms, 4, " ms"), verdict(&e),
+			figure(e.Best, 6, "/s"), figure(e.P99Ms, 4, " ms"), verdict,
 		})
 	}
 	if width := p.LineWidth(); width > 0 {
@@ -109,13 +113,6 @@ func figure(v float64, digits int, suffix string) string {
 		return columns.Unknown
 	}
 	return unit.Digits(v, digits) + suffix
-}
-
-func verdict(e *history.Entry) string {
-	if e.MissedRules == 0 {
-		return string(e.Verdict)
-	}
-	return string(e.Verdict) + ", " + unit.Count(e.MissedRules, "rule") + " missed"
 }
 
 // printJSONLines prints each value as one line of JSON.

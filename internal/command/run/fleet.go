@@ -98,13 +98,6 @@ func (c *crew) startTime() int64 {
 	return clock.Now() + int64(prepareTime)
 }
 
-// startAt has the workers begin the load of a class at a time.
-func (*crew) startAt(m *member, at int64) {
-	if m.fleet != nil {
-		m.fleet.StartAt(at)
-	}
-}
-
 // result is what the result says of the workers; nil without workers.
 func (c *crew) result() *result.Fleet {
 	if c.runs == nil {

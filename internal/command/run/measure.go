@@ -11,6 +11,7 @@ import (
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/command/class"
 	"github.com/redline-bench/redline/internal/command/outcome"
+	"github.com/redline-bench/redline/internal/convert"
 	"github.com/redline-bench/redline/internal/gate"
 	"github.com/redline-bench/redline/internal/pace"
 	"github.com/redline-bench/redline/internal/record"
@@ -132,10 +133,8 @@ func (r *run) measure() {
 		return at
 	})
 	r.sigs.Enter(command.Loading)
-	var shared []class.Together // made before the first class starts: all of them change the outcome
-	for _, m := range r.classes {
-		shared = append(shared, r.shared(m, together))
-	}
+	// Made before the first class starts: all of them change the outcome.
+	shared := convert.All(r.classes, func(m *member) class.Together { return r.shared(m, together) })
 	var all sync.WaitGroup
 	for i, m := range r.classes {
 		all.Go(func() {
@@ -164,7 +163,9 @@ func (r *run) shared(m *member, s *start) class.Together {
 		Name: m.Name, Responses: responses, LevelEnds: levelEnds, Watch: r.outcome.Watch(),
 		Ready: func(ctx context.Context) error {
 			at, err := s.wait(ctx, m)
-			r.crew.startAt(m, at)
+			if m.fleet != nil {
+				m.fleet.StartAt(at)
+			}
 			return err
 		},
 		Tap: func(fromSend bool) func(lv *result.Level, window int, rec *record.Record) error {

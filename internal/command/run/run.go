@@ -3,6 +3,7 @@
 package run
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -114,9 +115,7 @@ func (r *run) read(args []string, line string) ([]scenario.Fault, error) {
 	if err := r.opts.checkFleet(table); err != nil {
 		return nil, command.Usage(err)
 	}
-	if r.opts.outcome.Label == "" {
-		r.opts.outcome.Label = s.Name
-	}
+	r.opts.outcome.Label = cmp.Or(r.opts.outcome.Label, s.Name)
 	r.IO = r.IO.ForRun(r.opts.outcome, plan.Redline, r.sigs) // before the classes, so that their warnings stand above the progress line
 	return r.makeClasses()
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/redline-bench/redline/internal/compare"
+	"github.com/redline-bench/redline/internal/convert"
 	"github.com/redline-bench/redline/internal/pending"
 	"github.com/redline-bench/redline/internal/report/page"
 	"github.com/redline-bench/redline/internal/result"
@@ -20,7 +21,7 @@ func Page(sides []compare.Side) (page.Data, error) {
 	d := page.Data{}
 	switch {
 	case errors.Is(err, compare.ErrApart): // they can still be looked at beside each other
-		d.Runs = []*page.View{page.NewView(sides[0].Name, sides[0].Run), page.NewView(sides[1].Name, sides[1].Run)}
+		d.Runs = convert.All(sides, view)
 	case err != nil:
 		return d, err
 	default:
@@ -39,19 +40,15 @@ func OnePage(name string, res *result.Result) page.Data {
 func ComparisonPage(rep *compare.Report) page.Data {
 	d := page.Data{Title: "A " + sideNames(rep.A) + " · B " + sideNames(rep.B), Compare: rep, Runs: []*page.View{}}
 	if len(rep.A) == 1 && len(rep.B) == 1 {
-		for _, s := range []compare.Side{rep.A[0], rep.B[0]} {
-			d.Runs = append(d.Runs, page.NewView(s.Name, s.Run))
-		}
+		d.Runs = []*page.View{view(rep.A[0]), view(rep.B[0])}
 	}
 	return d
 }
 
+func view(s compare.Side) *page.View { return page.NewView(s.Name, s.Run) }
+
 func sideNames(sides []compare.Side) string {
-	names := make([]string, len(sides))
-	for i, s := range sides {
-		names[i] = s.Name
-	}
-	return strings.Join(names, ", ")
+	return strings.Join(convert.All(sides, func(s compare.Side) string { return s.Name }), ", ")
 }
 
 // WritePage writes a page to a file.

@@ -2,6 +2,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -87,9 +88,6 @@ func trace(ctx context.Context, p *command.IO, o *options) (end func(), err erro
 }
 
 func port(address string) string {
-	_, p, err := net.SplitHostPort(address)
-	if err != nil {
-		return "0"
-	}
-	return p
+	_, p, _ := net.SplitHostPort(address)
+	return cmp.Or(p, "0")
 }

@@ -102,9 +102,7 @@ func (s *run) close() {
 	if s.tap != nil {
 		_ = s.tap.Close() // nothing is left to report it to
 	}
-	if s.embedded != nil {
-		s.embedded.Stop()
-	}
+	s.embedded.Stop()
 }
 
 // start does everything up to the first request.
@@ -114,10 +112,8 @@ func (s *run) start() error {
 		return err
 	}
 	s.plan.Plan = s.plan.With(func(p *plan.Plan) { p.Target.Tracing = s.outcome.Tracing("") })
-	for _, path := range []string{s.plan.Output.CSV, s.plan.Output.ResultJSON} {
-		if err := s.Files.Writable(path); err != nil {
-			return err
-		}
+	if err := s.Files.Writable(s.plan.Output.CSV, s.plan.Output.ResultJSON); err != nil {
+		return err
 	}
 	if s.plan.Target.Embedded {
 		if s.embedded, err = command.StartEmbedded(s.sigs.Soft, s.IO, nil); err != nil {

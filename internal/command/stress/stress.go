@@ -112,9 +112,7 @@ func (s *run) close() {
 	if s.cutter != nil {
 		_ = s.cutter.Close()
 	}
-	if s.embedded != nil {
-		s.embedded.Stop()
-	}
+	s.embedded.Stop()
 }
 
 func (s *run) sequences() int {

@@ -95,7 +95,7 @@ func (o *synthesizeOptions) rows() []option.Row {
 	o.Change = prefix.Unchanged()
 	return option.Group("Options", []option.Row{
 		{Long: "block-size", Arg: "N", Help: "tokens of a block, for which the trace has one id", To: option.Int(&o.Block, 1)},
-		{Long: "speedup-ratio", Arg: "FACTOR", Help: "divide the timestamps by this factor", To: positive(&o.Speed)},
+		{Long: "speedup-ratio", Arg: "FACTOR", Help: "divide the timestamps by this factor", To: option.Float(&o.Speed, 0, 1e9).Then(o.checkSpeed)},
 		{Long: "prefix-len-multiplier", Arg: "FACTOR", Help: "multiply the length of shared prefixes by this factor", To: option.Float(&o.Prefix, 0, 1e3)},
 		{Long: "prefix-root-multiplier", Arg: "N", Help: "number of copies of the tree of prefixes, over which sessions are spread", To: option.Int(&o.Trees, 1)},
 		{Long: "prompt-len-multiplier", Arg: "FACTOR", Help: "multiply the length of what requests do not share by this factor", To: option.Float(&o.Prompt, 0, 1e3)},
@@ -106,18 +106,11 @@ func (o *synthesizeOptions) rows() []option.Row {
 	})
 }
 
-// positive stores a number above 0.
-func positive(to *float64) option.Value {
-	v := option.Float(to, 0, 1e9)
-	set := v.Set
-	v.Set = func(text string) error {
-		err := set(text)
-		if err == nil && *to == 0 {
-			err = fmt.Errorf("is a number above 0, not %q", text)
-		}
-		return err
+func (o *synthesizeOptions) checkSpeed(text string) error {
+	if o.Speed == 0 {
+		return fmt.Errorf("is a number above 0, not %q", text)
 	}
-	return v
+	return nil
 }
 
 // SynthesizeCommand describes synthesize-trace.

@@ -9,9 +9,11 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/internal/cleantext"
+	"github.com/redline-bench/redline/internal/convert"
 	"github.com/redline-bench/redline/internal/kind"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/service/kserve/modelconfig"
 )
@@ -184,10 +186,6 @@ func (c *control) load(ctx context.Context, model string, config modelconfig.Con
 // several tells whether each of several models has a configuration of its own.
 func (c *control) several() bool { return c.ensemble || len(c.models) > 1 }
 
-func (c *control) onGPU() bool {
-	return slices.ContainsFunc(c.models, func(m string) bool { return c.own[m].OnGPU() })
-}
-
 // scope are the models that a knob is about.
 func (c *control) scope(step string) []string {
 	if step == "" {
@@ -276,7 +274,9 @@ func (c *control) apply(ctx context.Context, knobs []knob, values []string) erro
 			if k.part != ofServer || !slices.Contains(c.scope(k.step), m) {
 				continue
 			}
-			if v := c.wanted(k, values[i], m); got.Value(k.setting) != v && !derived(k.setting, v) {
+			v := c.wanted(k, values[i], m)
+			derived := k.setting == modelconfig.Preferred && v == modelconfig.None // Triton then prefers batches of max_batch_size
+			if got.Value(k.setting) != v && !derived {
 				return fmt.Errorf("the server did not take %s=%s: it has %s", k.Name, v, got.Value(k.setting))
 			}
 		}
@@ -297,12 +297,6 @@ func (c *control) note(model string, list ...modelconfig.Config) {
 func (c *control) isApplied(model string, now modelconfig.Config) bool {
 	plain, err := now.With(modelconfig.Preferred, modelconfig.None)
 	return slices.ContainsFunc(c.applied[model], func(a modelconfig.Config) bool { return now.Equal(a) || err == nil && plain.Equal(a) })
-}
-
-// derived tells whether the server may replace a value by one that it derives itself: Triton prefers batches of max_batch_size
-// if none are given.
-func derived(setting, value string) bool {
-	return setting == modelconfig.Preferred && value == modelconfig.None
 }
 
 // restore gives every model the configuration back that it had, and asks the server whether it has it. changed are the models whose
@@ -414,12 +408,9 @@ func awaitServer(ctx context.Context, svc service.Service, limit time.Duration) 
 }
 
 // text are the configurations of a candidate for the result.
-func (c *control) text(want map[string]modelconfig.Config) (out []configText) {
-	for _, m := range c.models {
+func (c *control) text(want map[string]modelconfig.Config) []result.TuneConfig {
+	return convert.All(c.models, func(m string) result.TuneConfig {
 		name := cleantext.Line(m)
-		out = append(out, configText{model: name, text: want[m].Text(), diff: modelconfig.Diff(name+" (now)", c.own[m], name+" (best)", want[m])})
-	}
-	return out
+		return result.TuneConfig{Model: name, Text: want[m].Text(), Diff: modelconfig.Diff(name+" (now)", c.own[m], name+" (best)", want[m])}
+	})
 }
-
-type configText struct{ model, text, diff string }

@@ -165,8 +165,7 @@ func (s *session) candidateResult(c *tune.Candidate) result.TuneCandidate {
 	}
 	out.Capacity, out.Low = round(c.Score()/batch), round(low/batch)
 	if !math.IsInf(c.High, 1) {
-		high := round(c.High / batch)
-		out.High = &high
+		out.High = new(round(c.High / batch))
 	}
 	return out
 }
@@ -185,11 +184,8 @@ func (s *session) addConfigs(t *result.Tune, best *tune.Candidate) {
 		return
 	}
 	want, err := s.control.configs(s.space.knobs, s.values(best.Point))
-	if err != nil {
-		return // it was applied before
-	}
-	for _, c := range s.control.text(want) {
-		t.Configs = append(t.Configs, result.TuneConfig{Model: c.model, Text: c.text, Diff: c.diff})
+	if err == nil { // it was applied before
+		t.Configs = s.control.text(want)
 	}
 }
 

@@ -1,7 +1,6 @@
 package tune
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"os"
@@ -60,11 +59,9 @@ func (s *session) openJournal() *journal {
 	if err != nil {
 		return j
 	}
-	lines := bufio.NewScanner(bytes.NewReader(text))
-	lines.Buffer(nil, 64<<20)
-	for lines.Scan() {
+	for line := range bytes.Lines(text) {
 		var e entry
-		if json.Unmarshal(lines.Bytes(), &e) == nil { // the last line of a search that was killed may be cut
+		if json.Unmarshal(line, &e) == nil { // the last line of a search that was killed may be cut
 			j.known[e.key()] = e
 		}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/command/target"
+	"github.com/redline-bench/redline/internal/convert"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/service/kserve/modelconfig"
 	"github.com/redline-bench/redline/internal/tune"
@@ -212,10 +213,7 @@ func (s *session) presentOfClient(k *knob) string {
 	case knobShape:
 		var list []string
 		for _, input := range slices.Sorted(maps.Keys(pl.Input.Shapes)) {
-			sizes := make([]string, len(pl.Input.Shapes[input]))
-			for i, n := range pl.Input.Shapes[input] {
-				sizes[i] = strconv.FormatInt(n, 10)
-			}
+			sizes := convert.All(pl.Input.Shapes[input], func(n int64) string { return strconv.FormatInt(n, 10) })
 			list = append(list, input+":"+strings.Join(sizes, "x"))
 		}
 		return strings.Join(list, "+")
@@ -281,7 +279,7 @@ func (s *session) usualInstances() (values []string, why string) {
 	most := 4
 	why = "4 instances at most, because the server's cores are not known"
 	switch {
-	case s.control.onGPU():
+	case slices.ContainsFunc(s.control.models, func(m string) bool { return s.control.own[m].OnGPU() }):
 		why = "4 instances at most on each GPU"
 	case target.IsLoopback(s.base.Plan().Target.URL):
 		most = min(8, max(2, runtime.NumCPU()))
@@ -338,10 +336,7 @@ func (s *session) argumentsOf(k *knob, v string) []string {
 
 // portOf is the port of an address; empty if it has none.
 func portOf(address string) string {
-	_, port, err := net.SplitHostPort(withoutScheme(address))
-	if err != nil {
-		return ""
-	}
+	_, port, _ := net.SplitHostPort(withoutScheme(address))
 	return port
 }
 

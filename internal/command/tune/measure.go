@@ -337,9 +337,8 @@ func (c *candidate) answer(e *entry) {
 	}
 	e.Low = low * c.batch
 	if !math.IsInf(high, 1) {
-		scaled := high * c.batch
-		e.High = &scaled
-		e.Reached = scaled * c.loads[high].kept()
+		e.High = new(high * c.batch)
+		e.Reached = high * c.batch * c.loads[high].kept()
 	}
 	e.Figures = c.figures(at)
 	e.Figures.LimitedBy = limited

@@ -12,6 +12,7 @@ import (
 	"github.com/redline-bench/redline/internal/command/llm"
 	"github.com/redline-bench/redline/internal/command/profile"
 	"github.com/redline-bench/redline/internal/command/search"
+	"github.com/redline-bench/redline/internal/convert"
 	"github.com/redline-bench/redline/internal/find"
 	"github.com/redline-bench/redline/internal/gate"
 	"github.com/redline-bench/redline/internal/plan"
@@ -89,11 +90,7 @@ func (s *session) check(base search.Traffic) (err error) {
 
 // objectives are the texts of the rules.
 func (s *session) objectives() []string {
-	var list []string
-	for _, r := range s.tiers[0].Objectives {
-		list = append(list, r.Text)
-	}
-	return list
+	return convert.All(s.tiers[0].Objectives, func(r gate.Rule) string { return r.Text })
 }
 
 // traffic reads the options of the traffic, with further ones of a candidate behind them.
@@ -135,11 +132,7 @@ func plans(t search.Traffic) []*plan.Plan {
 	if !ok {
 		return []*plan.Plan{t.Plan()}
 	}
-	var list []*plan.Plan
-	for i := range m.members {
-		list = append(list, m.members[i].Plan())
-	}
-	return list
+	return convert.All(m.members, func(one member) *plan.Plan { return one.Plan() })
 }
 
 // models are the names of the models that are tuned.

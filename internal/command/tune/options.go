@@ -9,11 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redline-bench/redline/internal/command/search"
 	"github.com/redline-bench/redline/internal/find"
 	"github.com/redline-bench/redline/internal/gate"
 	"github.com/redline-bench/redline/internal/option"
-	"github.com/redline-bench/redline/internal/secret"
 	"github.com/redline-bench/redline/internal/tune"
 )
 
@@ -63,14 +61,6 @@ func (o *options) rows() []option.Row {
 		{Long: "best-config", Arg: "FILE", Writes: true, Help: "file for the config.pbtxt of the best candidate; of an ensemble or several models, a folder with MODEL/config.pbtxt", To: option.Text(&o.config)},
 		{Long: "csv", Arg: "FILE", Writes: true, Help: "file for a table of all candidates with Model Analyzer's column names", To: option.Text(&o.csv)},
 	}))
-}
-
-// read splits a command line into the options of tune, which it reads, and those of the command whose traffic is sent.
-func read(args []string, secrets *secret.Set) (o *options, rest []string, err error) {
-	o = defaults()
-	o.table = &option.Table{Rows: o.rows(), Secrets: secrets}
-	rest, err = search.Read(o.table, args)
-	return o, rest, err
 }
 
 // check looks for what does not fit together. objectives: there are others besides those of --slo.

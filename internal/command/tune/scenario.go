@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/redline-bench/redline/internal/command/profile"
+	"github.com/redline-bench/redline/internal/convert"
 	"github.com/redline-bench/redline/internal/gate"
 	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/plan"
@@ -25,11 +26,7 @@ func isScenario(arg string) bool {
 type faultsError struct{ list []scenario.Fault }
 
 func (e faultsError) Error() string {
-	lines := make([]string, len(e.list))
-	for i, f := range e.list {
-		lines[i] = f.String()
-	}
-	return strings.Join(lines, "\n")
+	return strings.Join(convert.All(e.list, scenario.Fault.String), "\n")
 }
 
 // ofScenario is the search with the classes of a scenario file, which get the load together.

@@ -15,6 +15,7 @@ import (
 	"github.com/redline-bench/redline/internal/command/outcome"
 	"github.com/redline-bench/redline/internal/command/search"
 	"github.com/redline-bench/redline/internal/command/target"
+	"github.com/redline-bench/redline/internal/convert"
 	"github.com/redline-bench/redline/internal/find"
 	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/plan"
@@ -92,10 +93,8 @@ func (s *session) run() (int, error) {
 	if err := out.CheckRules(sample); err != nil {
 		return 0, command.Usage(err)
 	}
-	for _, path := range []string{json, s.opts.csv} {
-		if err := s.Files.Writable(path); err != nil {
-			return 0, err
-		}
+	if err := s.Files.Writable(json, s.opts.csv); err != nil {
+		return 0, err
 	}
 	s.IO = s.IO.ForRun(opts, plan.Redline, s.sigs)
 	s.began = time.Now()
@@ -156,9 +155,7 @@ func (s *session) prepare(ctx context.Context) error {
 		s.keepNote()
 	}
 	conf := tune.Config{Present: s.present(), Seed: s.opts.seed, Budget: s.opts.budget, Resolution: s.opts.resolution}
-	for _, k := range s.space.knobs {
-		conf.Knobs = append(conf.Knobs, k.Knob)
-	}
+	conf.Knobs = convert.All(s.space.knobs, func(k knob) tune.Knob { return k.Knob })
 	of := func(x float64) time.Duration { return time.Duration(x * float64(s.opts.probe)) }
 	conf.Expect = [...]time.Duration{of(7), of(20), of(35) + s.opts.confirm}
 	s.search = tune.New(conf)
@@ -275,9 +272,7 @@ func (s *session) merged(e entry) entry {
 	if ok && e.Figures.P99Ms == 0 && e.Failed == "" {
 		e.Figures = old.Figures
 	}
-	if e.Run == nil {
-		e.Run = old.Run
-	}
+	e.Run = cmp.Or(e.Run, old.Run)
 	return e
 }
 

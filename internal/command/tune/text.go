@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/internal/cleantext"
+	"github.com/redline-bench/redline/internal/convert"
 	"github.com/redline-bench/redline/internal/find"
 	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/report"
@@ -34,10 +35,7 @@ func (s *session) head() {
 	fmt.Fprintln(s.Stdout, "Searching for the configuration that takes the highest load while the objectives hold")
 	fmt.Fprintf(s.Stdout, "  objectives: %s\n", strings.Join(s.objectives(), ", "))
 	if m, ok := s.base.(*mix); ok {
-		var parts []string
-		for i := range m.members {
-			parts = append(parts, fmt.Sprintf("%s %.3g %%", m.members[i].name, 100*m.members[i].share))
-		}
+		parts := convert.All(m.members, func(one member) string { return fmt.Sprintf("%s %.3g %%", one.name, 100*one.share) })
 		fmt.Fprintf(s.Stdout, "  the models get the load together: %s of the requests\n", strings.Join(parts, ", "))
 	}
 	for _, k := range s.space.knobs {
@@ -227,11 +225,7 @@ func known(v float64) string {
 
 // knobValues are the values of a candidate in the order of the knobs.
 func (s *session) knobValues(c *result.TuneCandidate) []string {
-	out := make([]string, len(s.space.knobs))
-	for i, k := range s.space.knobs {
-		out[i] = fmt.Sprint(c.Knobs[k.Name])
-	}
-	return out
+	return convert.All(s.space.knobs, func(k knob) string { return fmt.Sprint(c.Knobs[k.Name]) })
 }
 
 // best prints the answer, how it compares with what the server had, and which knob mattered.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/redline-bench/redline/internal/command"
+	"github.com/redline-bench/redline/internal/command/search"
 	"github.com/redline-bench/redline/internal/option"
 )
 
@@ -28,7 +29,9 @@ func Run(p *command.IO, args []string) (int, error) {
 	}
 	sigs := p.WatchSignals(command.Preparing)
 	defer sigs.Stop()
-	o, rest, err := read(args, p.Secrets)
+	o := defaults()
+	o.table = &option.Table{Rows: o.rows(), Secrets: p.Secrets}
+	rest, err := search.Read(o.table, args)
 	if err != nil {
 		return 0, command.Usage(err)
 	}

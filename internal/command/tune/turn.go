@@ -11,6 +11,7 @@ import (
 
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/command/search"
+	"github.com/redline-bench/redline/internal/convert"
 	"github.com/redline-bench/redline/internal/secret"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/tune"
@@ -116,10 +117,7 @@ func allThere(list []*session) error {
 	if err != nil || len(there) == 0 {
 		return nil // the search says what is wrong
 	}
-	var names []string
-	for _, m := range there {
-		names = append(names, m.Name)
-	}
+	names := convert.All(there, func(m service.ListedModel) string { return m.Name })
 	for _, s := range list {
 		if !slices.Contains(names, s.turn) {
 			return fmt.Errorf("the server at %s has no model %q; it has %s", secret.PublicURL(pl.Target.URL), s.turn, strings.Join(names, ", "))

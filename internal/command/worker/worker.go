@@ -2,6 +2,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -47,9 +48,7 @@ func Run(p *command.IO, args []string) (int, error) {
 	ctx, stop := p.SignalContext()
 	defer stop()
 	host, _ := os.Hostname() // a machine without a name has none
-	if o.name == "" {
-		o.name = host
-	}
+	o.name = cmp.Or(o.name, host)
 	stderr := p.FoldedErr()
 	say := func(format string, args ...any) { fmt.Fprintln(stderr, cleantext.Line(fmt.Sprintf(format, args...))) }
 	bus, err := fleet.Dial(ctx, &o.nats, "worker "+o.name, func(address string) {

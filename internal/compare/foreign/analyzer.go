@@ -28,13 +28,22 @@ func percentileOf(column string) (p float64, ok bool) {
 
 const nsPerUs = 1000
 
-// analyzerCSV reads perf_analyzer's CSV: one row per level, latencies in microseconds.
-func analyzerCSV(content []byte) (*result.Result, error) {
+// readCSV reads rows, which may have different numbers of cells.
+func readCSV(content []byte) ([][]string, error) {
 	r := csv.NewReader(bytes.NewReader(content))
 	r.FieldsPerRecord = -1
 	rows, err := r.ReadAll()
 	if err != nil {
 		return nil, fmt.Errorf("the CSV is damaged: %w", err)
+	}
+	return rows, nil
+}
+
+// analyzerCSV reads perf_analyzer's CSV: one row per level, latencies in microseconds.
+func analyzerCSV(content []byte) (*result.Result, error) {
+	rows, err := readCSV(content)
+	if err != nil {
+		return nil, err
 	}
 	res := &result.Result{Tool: "perf_analyzer"}
 	for n, row := range rows[1:] {

@@ -3,7 +3,6 @@ package foreign
 import (
 	"bufio"
 	"bytes"
-	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -146,11 +145,9 @@ func headline(lv *result.Level) {
 
 // metricCSV reads the CSV of both: a table of distributions, a blank line, a table of single numbers.
 func metricCSV(content []byte) (*result.Result, error) {
-	r := csv.NewReader(bytes.NewReader(content))
-	r.FieldsPerRecord = -1
-	rows, err := r.ReadAll()
+	rows, err := readCSV(content)
 	if err != nil {
-		return nil, fmt.Errorf("the CSV is damaged: %w", err)
+		return nil, err
 	}
 	lv := result.Level{Mode: plan.Concurrency, Accepted: true, Stable: true}
 	var header []string

@@ -183,6 +183,22 @@ func refused(original, ours string) error {
 	return &UsageError{Text: ours, original: original, ShowUsage: true}
 }
 
+// refuseIf is refused where bad is true, else nil.
+func refuseIf(bad bool, original, ours string) error {
+	if bad {
+		return refused(original, ours)
+	}
+	return nil
+}
+
+// lineIf is line where bad is true, else nil.
+func lineIf(bad bool, format string, args ...any) error {
+	if bad {
+		return line(format, args...)
+	}
+	return nil
+}
+
 // aborted is a fault in perf_analyzer mode's words, for a place where perf_analyzer aborts, and in redline's.
 func aborted(original, ours string) error { return &UsageError{Text: ours, original: original} }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redline-bench/redline/internal/convert"
 	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/pacompat/flags/cxx"
 	"github.com/redline-bench/redline/internal/pacompat/manners"
@@ -184,17 +185,12 @@ func choice[T ~string](name, said string, to *T, words ...T) option.Value {
 		*to = T(v)
 		return nil
 	}}
-	for _, w := range words {
-		v.Words = append(v.Words, string(w))
-	}
+	v.Words = convert.All(words, func(w T) string { return string(w) })
 	return v
 }
 
 func unsupported[T ~string](name, v, said string, words []T) error {
-	list := make([]string, len(words))
-	for i, w := range words {
-		list[i] = "'" + string(w) + "'"
-	}
+	list := convert.All(words, func(w T) string { return "'" + string(w) + "'" })
 	return failed(fmt.Sprintf("%s. Unsupported type provided: '%s'. %s", name, v, said), fmt.Sprintf("%s is one of %s, not '%s'", name, strings.Join(list, ", "), v))
 }
 

@@ -15,7 +15,7 @@ import (
 func (r *raw) verify() error {
 	for _, rule := range []func() error{
 		r.verifyTarget, r.verifyNumbers, r.verifyCalls, r.verifyPeriodic, r.verifySearch,
-		r.verifyWarmup, r.verifyRequestCount, r.verifyKind, r.verifyMetrics, r.verifySessions, r.verifyThinkTime, r.verifyStages, r.verifyDuration, r.verifySegment, r.verifyEmbedded, r.verifyMethod,
+		r.verifyWarmup, r.verifyRequestCount, r.verifyKind, r.verifyKindOptions, r.verifyStages, r.verifyDuration, r.verifySegment, r.verifyEmbedded,
 	} {
 		if err := rule(); err != nil {
 			return err
@@ -68,13 +68,10 @@ func (r *raw) verifyNumbers() error {
 }
 
 func (r *raw) verifyCalls() error {
-	if r.zero && len(r.paths) > 0 {
-		return refused("The -z flag cannot be set when --data-directory is provided.", "-z and --data-directory exclude each other: leave one out")
-	}
-	if r.async && r.sync {
-		return refused("Cannot specify --async and --sync simultaneously.", "--async and --sync exclude each other: leave one out")
-	}
-	return nil
+	return cmp.Or(
+		refuseIf(r.zero && len(r.paths) > 0, "The -z flag cannot be set when --data-directory is provided.", "-z and --data-directory exclude each other: leave one out"),
+		refuseIf(r.async && r.sync, "Cannot specify --async and --sync simultaneously.", "--async and --sync exclude each other: leave one out"),
+	)
 }
 
 func (r *raw) verifyPeriodic() error {
@@ -112,36 +109,32 @@ func (r *raw) raised(from, to int) string {
 func (r *raw) verifySearch() error {
 	load := &r.plan.Load
 	unlimited := load.Concurrency.End == 0 || load.Rate.End == 0
-	limit := r.plan.Measure.LatencyLimit
-	if unlimited && limit == 0 {
-		return refused("The end of the search range and the latency limit can not be both 0 (or 0.0) simultaneously", "a range without an end needs a latency at which it ends: add -l TIME, such as -l 50ms")
-	}
-	if load.Search != plan.Binary {
-		return nil
-	}
-	switch {
-	case unlimited:
-		return refused("The end of the range can not be 0 (or 0.0) for binary search mode.", "--binary-search needs the end of the range, as in --concurrency-range 1:64")
-	case limit == 0:
-		return refused("The --latency-threshold cannot be 0 for binary search mode.", "--binary-search needs the latency to search for: add -l TIME, such as -l 50ms")
-	case load.Concurrency.End < load.Concurrency.Start || load.Rate.End < load.Rate.Start:
-		return refused("The end of the range can not be less than start of the range for binary search mode.", "the range ends below its start: write the lower number first")
-	}
-	return nil
+	falls := load.Concurrency.End < load.Concurrency.Start || load.Rate.End < load.Rate.Start
+	limit, binary := r.plan.Measure.LatencyLimit, load.Search == plan.Binary
+	return cmp.Or(
+		refuseIf(unlimited && limit == 0, "The end of the search range and the latency limit can not be both 0 (or 0.0) simultaneously", "a range without an end needs a latency at which it ends: add -l TIME, such as -l 50ms"),
+		refuseIf(binary && unlimited, "The end of the range can not be 0 (or 0.0) for binary search mode.", "--binary-search needs the end of the range, as in --concurrency-range 1:64"),
+		refuseIf(binary && limit == 0, "The --latency-threshold cannot be 0 for binary search mode.", "--binary-search needs the latency to search for: add -l TIME, such as -l 50ms"),
+		refuseIf(binary && falls, "The end of the range can not be less than start of the range for binary search mode.", "the range ends below its start: write the lower number first"),
+	)
 }
 
 func (r *raw) verifyWarmup() error {
 	if r.plan.Measure.WarmupCount == 0 {
 		return nil
 	}
-	load := &r.plan.Load
-	if r.mode == plan.Concurrency && load.Concurrency.Start < load.Concurrency.End {
-		return refused("--warmup-request-count not supported with multiple concurrency values in one run", "--warmup-request-count is for one level: give one level")
-	}
-	if r.mode == plan.RequestRate && load.Rate.Start < load.Rate.End {
-		return refused("--warmup-request-count not supported with multiple request rate values in one run", "--warmup-request-count is for one level: give one level")
-	}
-	return nil
+	severalConcurrencies, severalRates := r.severalLevels()
+	const ours = "--warmup-request-count is for one level: give one level"
+	return cmp.Or(
+		refuseIf(severalConcurrencies, "--warmup-request-count not supported with multiple concurrency values in one run", ours),
+		refuseIf(severalRates, "--warmup-request-count not supported with multiple request rate values in one run", ours),
+	)
+}
+
+// severalLevels tells whether the load has several concurrencies, or several rates.
+func (r *raw) severalLevels() (concurrencies, rates bool) {
+	c, rate := r.plan.Load.Concurrency, r.plan.Load.Rate
+	return r.mode == plan.Concurrency && c.Start < c.End, r.mode == plan.RequestRate && rate.Start < rate.End
 }
 
 func (r *raw) verifyRequestCount() error {
@@ -149,24 +142,16 @@ func (r *raw) verifyRequestCount() error {
 	if n == 0 {
 		return nil
 	}
-	load := &r.plan.Load
-	if r.mode == plan.Concurrency {
-		if n < load.Concurrency.Start {
-			return refused("--request-count can not be less than concurrency", "--request-count is lower than the concurrency: send at least as many requests")
-		}
-		if load.Concurrency.Start < load.Concurrency.End {
-			return refused("--request-count not supported with multiple concurrency values in one run", "--request-count is for one level: give one level, or use --duration TIME for each of several")
-		}
-	}
-	if r.mode == plan.RequestRate {
-		if float64(n)+1 <= load.Rate.Start && r.face == plan.PerfAnalyzer {
-			return refused("--request-count can not be less than request rate", "--request-count is lower than the rate: send at least as many requests")
-		}
-		if load.Rate.Start < load.Rate.End {
-			return refused("--request-count not supported with multiple request rate values in one run", "--request-count is for one level: give one level, or use --duration TIME for each of several")
-		}
-	}
-	return nil
+	fewerThanSlots := r.mode == plan.Concurrency && n < r.plan.Load.Concurrency.Start
+	fewerThanRate := r.mode == plan.RequestRate && float64(n)+1 <= r.plan.Load.Rate.Start && r.face == plan.PerfAnalyzer
+	severalConcurrencies, severalRates := r.severalLevels()
+	const ours = "--request-count is for one level: give one level, or use --duration TIME for each of several"
+	return cmp.Or(
+		refuseIf(fewerThanSlots, "--request-count can not be less than concurrency", "--request-count is lower than the concurrency: send at least as many requests"),
+		refuseIf(severalConcurrencies, "--request-count not supported with multiple concurrency values in one run", ours),
+		refuseIf(fewerThanRate, "--request-count can not be less than request rate", "--request-count is lower than the rate: send at least as many requests"),
+		refuseIf(severalRates, "--request-count not supported with multiple request rate values in one run", ours),
+	)
 }
 
 // verifyKind checks what the service kind demands.
@@ -193,31 +178,16 @@ func (r *raw) verifyKind() error {
 	return nil
 }
 
-func (r *raw) verifyMetrics() error {
-	switch collect := r.plan.Target.Metrics.Collect; {
-	case collect && !kind.Of(r.plan.Target.Kind).Metrics:
-		return refused("Server-side metric collection is only supported with Triton client backend.", "--collect-metrics reads the metrics of Triton: use --server-metrics URL for other servers")
-	case !collect && r.table.Given("metrics-url"):
-		return refused("Must specify --collect-metrics when using the --metrics-url option.", "--metrics-url is about the metrics of Triton: add --collect-metrics")
-	case !collect && r.table.Given("metrics-interval"):
-		return refused("Must specify --collect-metrics when using the --metrics-interval option.", "--metrics-interval is about the metrics of Triton: add --collect-metrics")
-	}
-	return nil
-}
-
-func (r *raw) verifySessions() error {
-	if r.mode == plan.SessionConcurrency && !kind.Of(r.plan.Target.Kind).Sessions {
-		return refused("Session concurrency mode is only supported with OpenAI service kind.", "--session-concurrency is for language models: add --service-kind openai")
-	}
-	return nil
-}
-
-// verifyThinkTime is redline's own.
-func (r *raw) verifyThinkTime() error {
-	if r.plan.Load.ThinkTime.Mean > 0 && r.mode != plan.Concurrency {
-		return line("--think-time needs a closed loop: use it with --concurrency-range alone")
-	}
-	return nil
+// verifyKindOptions checks options that only some kinds of servers or loads have. The rule about the think time is redline's own.
+func (r *raw) verifyKindOptions() error {
+	collect, row := r.plan.Target.Metrics.Collect, kind.Of(r.plan.Target.Kind)
+	return cmp.Or(
+		refuseIf(collect && !row.Metrics, "Server-side metric collection is only supported with Triton client backend.", "--collect-metrics reads the metrics of Triton: use --server-metrics URL for other servers"),
+		refuseIf(!collect && r.table.Given("metrics-url"), "Must specify --collect-metrics when using the --metrics-url option.", "--metrics-url is about the metrics of Triton: add --collect-metrics"),
+		refuseIf(!collect && r.table.Given("metrics-interval"), "Must specify --collect-metrics when using the --metrics-interval option.", "--metrics-interval is about the metrics of Triton: add --collect-metrics"),
+		refuseIf(r.mode == plan.SessionConcurrency && !row.Sessions, "Session concurrency mode is only supported with OpenAI service kind.", "--session-concurrency is for language models: add --service-kind openai"),
+		lineIf(r.plan.Load.ThinkTime.Mean > 0 && r.mode != plan.Concurrency, "--think-time needs a closed loop: use it with --concurrency-range alone"),
+	)
 }
 
 // verifyStages is redline's own: stages are one level that ends by itself.
@@ -276,30 +246,16 @@ func (r *raw) verifySegment() error {
 	return nil
 }
 
-// verifyEmbedded is redline's own: the embedded server is one Triton, at an address of its own choosing.
+// verifyEmbedded is redline's own: the embedded server is one Triton, at an address of its own choosing. So is the rule about the method:
+// perf_analyzer calls a method without a name, and measures the refusals.
 func (r *raw) verifyEmbedded() error {
-	t := &r.plan.Target
-	if !t.Embedded {
-		if len(t.EmbeddedArgs) > 0 {
-			return line("--embedded-arg needs --embedded: without it no server is started")
-		}
-		return nil
-	}
-	if r.table.Given("u") {
-		return line("-u and --embedded exclude each other: the embedded server chooses its own address")
-	}
-	if !kind.Of(t.Kind).Embedded {
-		return line("--embedded serves --service-kind triton only, not %s", t.Kind)
-	}
-	return nil
-}
-
-// verifyMethod is redline's own: perf_analyzer calls a method without a name, and measures the refusals.
-func (r *raw) verifyMethod() error {
-	if t := &r.plan.Target; kind.Of(t.Kind).Method && t.GRPCMethod == "" && r.face == plan.Redline {
-		return line("--grpc-method is missing: name the method to call as package.Service/Method")
-	}
-	return nil
+	t, row := &r.plan.Target, kind.Of(r.plan.Target.Kind)
+	return cmp.Or(
+		lineIf(!t.Embedded && len(t.EmbeddedArgs) > 0, "--embedded-arg needs --embedded: without it no server is started"),
+		lineIf(t.Embedded && r.table.Given("u"), "-u and --embedded exclude each other: the embedded server chooses its own address"),
+		lineIf(t.Embedded && !row.Embedded, "--embedded serves --service-kind triton only, not %s", t.Kind),
+		lineIf(row.Method && t.GRPCMethod == "" && r.face == plan.Redline, "--grpc-method is missing: name the method to call as package.Service/Method"),
+	)
 }
 
 // finish fills in what follows from other options once all rules hold.
@@ -367,11 +323,11 @@ func (r *raw) dropUntyped() {
 	t.Parameters = slices.DeleteFunc(t.Parameters, func(p plan.Parameter) bool {
 		sendable := p.Type == "string" || p.Type == "int" || p.Type == "bool"
 		if !sendable {
-			if r.face == plan.Redline {
-				r.warn("redline profile: --request-parameter " + p.Name + " is not sent: its type is not string, int or bool")
-				return true
+			head, end := "redline profile: ", ""
+			if r.face == plan.PerfAnalyzer {
+				head, end = "WARNING: ", "."
 			}
-			r.warn("WARNING: --request-parameter " + p.Name + " is not sent: its type is not string, int or bool.")
+			r.warn(head + "--request-parameter " + p.Name + " is not sent: its type is not string, int or bool" + end)
 		}
 		return !sendable
 	})

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/redline-bench/redline/internal/convert"
 	"github.com/redline-bench/redline/internal/kind"
 	"github.com/redline-bench/redline/internal/pacompat/kinds"
 	"github.com/redline-bench/redline/internal/plan"
@@ -85,10 +86,7 @@ func shapeRule(p *plan.Plan, m *service.Model) error {
 	if p.Program == plan.PerfAnalyzer || len(m.Inputs) == 0 {
 		return nil
 	}
-	names := make([]string, len(m.Inputs))
-	for i := range m.Inputs {
-		names[i] = m.Inputs[i].Name
-	}
+	names := convert.All(m.Inputs, func(in service.TensorSpec) string { return in.Name })
 	for _, name := range slices.Sorted(maps.Keys(p.Input.Shapes)) {
 		if !slices.Contains(names, name) {
 			return fmt.Errorf("--shape %s: model %q has no such input; it has %s", name, m.Name, strings.Join(names, ", "))

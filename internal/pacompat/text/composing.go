@@ -34,15 +34,10 @@ func ComposingFiles(p *plan.Plan, m *service.Model, levels []result.Level) (file
 				remarks = append(remarks, AccountedTime)
 			}
 		}
-		files = append(files, File{Name: composingName(p.Output.CSV, name, version), Content: t.buf.Bytes()})
+		dir, base := filepath.Split(p.Output.CSV)
+		files = append(files, File{Name: dir + name + "_v" + version + "." + base, Content: t.buf.Bytes()})
 	}
 	return files, remarks
-}
-
-// composingName puts the model's name before the file's, in the same folder.
-func composingName(csv, model, version string) string {
-	dir, base := filepath.Split(csv)
-	return dir + model + "_v" + version + "." + base
 }
 
 // composingRow writes one level of a composing model. Its throughput is the model's, scaled by the requests that each served. The

@@ -1,6 +1,7 @@
 package text
 
 import (
+	"fmt"
 	"io"
 	"strconv"
 
@@ -18,19 +19,15 @@ type Console struct {
 	Model *service.Model
 	// Async is the call mode of the run.
 	Async bool
-	// Requests is the number of requests of a schedule, if it sets one; 0 means the plan's.
-	Requests int
 }
 
 // DataRead reports the size of the JSON input data.
 func (c *Console) DataRead(streams, steps int) {
-	var p page
 	if streams == 1 {
-		p.linef(" Successfully read data for %d stream/streams with %d step/steps.", streams, steps)
+		c.Say(fmt.Sprintf(" Successfully read data for %d stream/streams with %d step/steps.", streams, steps))
 	} else {
-		p.linef(" Successfully read data for %d stream/streams.", streams)
+		c.Say(fmt.Sprintf(" Successfully read data for %d stream/streams.", streams))
 	}
-	p.to(c.Out)
 }
 
 // Header announces a level. Modes without a level have no header.
@@ -62,15 +59,12 @@ func (c *Console) Pass(n int, w *result.Window) {
 	var p page
 	lat := &w.Client.Latency
 	switch pct := c.Plan.Measure.Percentile; {
-	case c.failedWhileCounting(w) && c.Async:
-		p.linef("  Pass [%d] cb::Error: %s", n, LoadFailedAsync)
-	case c.failedWhileCounting(w):
-		p.linef("  Pass [%d] cb::Error: %s", n, LoadFailedSync)
+	case c.Plan.Measure.StopOnFailure && w.Error == result.RequestsFailed:
+		// A failed request ended the window: perf_analyzer checks its threads while it counts requests, but not in a time window.
+		p.linef("  Pass [%d] cb::Error: %s", n, loadFailed(c.Async))
+	case w.Error != "" && w.Client.Requests+w.Client.Failed == 0 && c.Plan.Program == plan.Redline:
+		p.linef("  Pass [%d] no request ended", n)
 	case w.Error != "" && w.Client.Requests == 0 && c.Plan.Program == plan.Redline:
-		if w.Client.Failed == 0 {
-			p.linef("  Pass [%d] no request ended", n)
-			break
-		}
 		p.linef("  Pass [%d] no request succeeded, %d failed", n, w.Client.Failed)
 	case w.Error != "" && c.Plan.Program == plan.Redline:
 		p.linef("  Pass [%d] %s (%d of %d)", n, w.Error, w.Client.Failed, w.Client.Failed+w.Client.Requests)
@@ -86,12 +80,6 @@ func (c *Console) Pass(n int, w *result.Window) {
 			n, rate(w.Client.InferPerSec), us(lat.Avg), us(lat.StdDev))
 	}
 	p.to(c.Out)
-}
-
-// failedWhileCounting reports whether a failed request ended the window. perf_analyzer checks its threads while it counts
-// requests, but not in a time window, which then ends as usual.
-func (c *Console) failedWhileCounting(w *result.Window) bool {
-	return c.Plan.Measure.StopOnFailure && w.Error == result.RequestsFailed
 }
 
 // Level reports what was measured at a level: the client's view, the server's, its GPUs, and a warning when the

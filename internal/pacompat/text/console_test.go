@@ -101,8 +101,8 @@ func TestSettings(t *testing.T) {
 	f("request counts", func(p *plan.Plan, _ *text.Console) {
 		p.Measure.WarmupCount, p.Measure.RequestCount = 1, 50
 	}, triton+"  Sending 1 warmup request\n  Sending 50 benchmark requests\n"+sync)
-	f("a fixed schedule brings its own count", func(p *plan.Plan, c *text.Console) {
-		p.Load.Mode, p.Target.Kind, c.Requests, c.Async = plan.FixedSchedule, plan.OpenAI, 6, true
+	f("a fixed schedule has a count", func(p *plan.Plan, c *text.Console) {
+		p.Load.Mode, p.Target.Kind, p.Measure.RequestCount, c.Async = plan.FixedSchedule, plan.OpenAI, 6, true
 	}, "  Service Kind: OPENAI\n  Sending 6 benchmark requests\n"+async)
 	f("decoupled", func(_ *plan.Plan, c *text.Console) {
 		c.Model.Decoupled, c.Async = true, true

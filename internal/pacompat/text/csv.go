@@ -95,19 +95,15 @@ func csvHeader(t *table, p *plan.Plan, m *service.Model) {
 	}
 	if p.Program == plan.Redline {
 		if p.Output.VerboseCSV {
-			healthHeader(t)
+			t.cell("Send lag p50", "Send lag p99", "Send lag max", "Asked rate", "Achieved rate", "Asked in flight", "Achieved in flight",
+				"CPU cores", "CPU per request", "Machine busy", "Longest GC pause", "Longest scheduler pause", "Dropped", "Measurement error p50", "Measurement error p99")
 		}
 		t.cell("Verdict")
 	}
 	t.end()
 }
 
-// healthHeader and healthCells write the client health of redline profile.
-func healthHeader(t *table) {
-	t.cell("Send lag p50", "Send lag p99", "Send lag max", "Asked rate", "Achieved rate", "Asked in flight", "Achieved in flight",
-		"CPU cores", "CPU per request", "Machine busy", "Longest GC pause", "Longest scheduler pause", "Dropped", "Measurement error p50", "Measurement error p99")
-}
-
+// healthCells writes the client health of redline profile.
 func healthCells(t *table, h *result.Health) {
 	t.num(us(h.LagP50Ns), us(h.LagP99Ns), us(h.LagMaxNs))
 	t.cell(number(h.AskedRate), number(h.AchievedRate), number(h.AskedInFlight), number(h.AchievedInFlight), number(h.CPUCores))

@@ -50,8 +50,8 @@ func OverLimit(p *plan.Plan) string {
 	return fmt.Sprintf("Measured latency went over the set limit of %d msec. ", p.Measure.LatencyLimit.Milliseconds())
 }
 
-// LoadFailed is the first line after a failed request ended the run.
-func LoadFailed(async bool) string {
+// loadFailed is the first line after a failed request ended the run.
+func loadFailed(async bool) string {
 	if async {
 		return LoadFailedAsync
 	}
@@ -89,31 +89,21 @@ func Interrupted(signal int) string {
 }
 
 // Warn writes one line to Err.
-func (c *Console) Warn(line string) {
-	var p page
-	p.linef("%s", line)
-	p.to(c.Err)
-}
+func (c *Console) Warn(line string) { fmt.Fprintln(c.Err, line) }
 
 // Say writes one line to Out.
-func (c *Console) Say(line string) {
-	var p page
-	p.linef("%s", line)
-	p.to(c.Out)
-}
+func (c *Console) Say(line string) { fmt.Fprintln(c.Out, line) }
 
 // StartFailed writes why the run could not start: what was being done, and the detail.
 func (c *Console) StartFailed(what, detail string) {
-	var p page
-	p.linef("error: %s: %s\n", what, detail)
-	p.to(c.Err)
+	fmt.Fprintf(c.Err, "error: %s: %s\n\n", what, detail)
 }
 
 // LoadFailed writes why the load ended: the health message, then the first failure of each worker in the order of
 // the workers, then the empty line that ends every failed run.
 func (c *Console) LoadFailed(failures []result.Failure) {
 	var p page
-	p.linef("%s", LoadFailed(c.Async))
+	p.linef("%s", loadFailed(c.Async))
 	list := slices.SortedStableFunc(slices.Values(failures), func(a, b result.Failure) int { return a.Slot - b.Slot })
 	for _, f := range slices.CompactFunc(list, func(a, b result.Failure) bool { return a.Slot == b.Slot }) {
 		p.linef("Thread [%d] had error: %s\n", f.Slot, f.Text)

@@ -2,6 +2,7 @@ package text
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -148,20 +149,17 @@ func gpus(p *page, g *result.GPU) {
 		p.linef("%s", TooManyGPUs)
 		return
 	}
-	p.linef("    Avg GPU Utilization:")
-	for _, id := range slices.Sorted(maps.Keys(g.Utilization)) {
-		p.linef("      %s : %s%%", id, number(g.Utilization[id]*100))
-	}
-	p.linef("    Avg GPU Power Usage:")
-	for _, id := range slices.Sorted(maps.Keys(g.PowerWatts)) {
-		p.linef("      %s : %s watts", id, number(g.PowerWatts[id]))
-	}
-	p.linef("    Max GPU Memory Usage:")
-	for _, id := range slices.Sorted(maps.Keys(g.MemoryUsed)) {
-		p.linef("      %s : %d bytes", id, g.MemoryUsed[id])
-	}
-	p.linef("    Total GPU Memory:")
-	for _, id := range slices.Sorted(maps.Keys(g.MemoryTotal)) {
-		p.linef("      %s : %d bytes", id, g.MemoryTotal[id])
+	bytes := func(n uint64) string { return fmt.Sprintf("%d bytes", n) }
+	gpuLines(p, "Avg GPU Utilization", g.Utilization, func(share float64) string { return number(share*100) + "%" })
+	gpuLines(p, "Avg GPU Power Usage", g.PowerWatts, func(watts float64) string { return number(watts) + " watts" })
+	gpuLines(p, "Max GPU Memory Usage", g.MemoryUsed, bytes)
+	gpuLines(p, "Total GPU Memory", g.MemoryTotal, bytes)
+}
+
+// gpuLines writes a quantity, and its value on each GPU.
+func gpuLines[V any](p *page, title string, byID map[string]V, form func(V) string) {
+	p.linef("    %s:", title)
+	for _, id := range slices.Sorted(maps.Keys(byID)) {
+		p.linef("      %s : %s", id, form(byID[id]))
 	}
 }

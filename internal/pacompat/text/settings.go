@@ -2,6 +2,7 @@ package text
 
 import (
 	"cmp"
+	"fmt"
 	"strconv"
 	"time"
 
@@ -22,7 +23,7 @@ func (c *Console) Settings() {
 	if n := pl.Measure.WarmupCount; n > 0 {
 		p.linef("  Sending %d warmup request%s", n, plural(n))
 	}
-	if n := c.requests(); n > 0 {
+	if n := pl.Measure.RequestCount; n > 0 {
 		p.linef("  Sending %d benchmark request%s", n, plural(n))
 	} else {
 		c.stabilization(&p)
@@ -57,13 +58,6 @@ func (c *Console) Settings() {
 	p.to(c.Out)
 }
 
-func (c *Console) requests() int {
-	if c.Requests > 0 {
-		return c.Requests
-	}
-	return c.Plan.Measure.RequestCount
-}
-
 func (c *Console) stabilization(p *page) {
 	m := &c.Plan.Measure
 	p.linef("  Using %q mode for stabilization", string(m.Window))
@@ -85,30 +79,21 @@ func (c *Console) stabilization(p *page) {
 
 // limits writes where the search ends. A range that ends at 1 is not a range.
 func (c *Console) limits(p *page) {
-	limit := millis(c.Plan.Measure.LatencyLimit)
-	switch c.Plan.Load.Mode {
-	case plan.Concurrency:
-		r := c.Plan.Load.Concurrency
-		if r.End == 0 && !c.Async {
-			r.End = c.Plan.Load.MaxThreads // one thread carries one synchronous request
+	load := &c.Plan.Load
+	end, limit := load.Rate.End, "Request Rate limit: "+number(max(load.Rate.Start, load.Rate.End))+" requests per seconds"
+	if load.Mode == plan.Concurrency {
+		levels := load.Concurrency
+		if levels.End == 0 && !c.Async {
+			levels.End = load.MaxThreads // one thread carries one synchronous request
 		}
-		if r.End == 1 {
-			return
-		}
-		p.linef("  Latency limit: %s msec", limit)
-		if r.End != 0 {
-			p.linef("  Concurrency limit: %d concurrent requests", max(r.Start, r.End))
-		}
-	case plan.RequestRate:
-		r := c.Plan.Load.Rate
-		if r.End == 1 {
-			return
-		}
-		p.linef("  Latency limit: %s msec", limit)
-		if r.End != 0 {
-			p.linef("  Request Rate limit: %s requests per seconds", number(max(r.Start, r.End)))
-		}
-	case plan.CustomIntervals, plan.PeriodicConcurrency, plan.SessionConcurrency, plan.FixedSchedule:
+		end, limit = float64(levels.End), fmt.Sprintf("Concurrency limit: %d concurrent requests", max(levels.Start, levels.End))
+	}
+	if load.Mode != plan.Concurrency && load.Mode != plan.RequestRate || end == 1 {
+		return
+	}
+	p.linef("  Latency limit: %s msec", millis(c.Plan.Measure.LatencyLimit))
+	if end != 0 {
+		p.linef("  %s", limit)
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/redline-bench/redline/internal/convert"
 )
 
 // Unknown stands in the place of a value that is not known, such as a percentile with too few samples.
@@ -70,18 +72,10 @@ func Fit(rows [][]string, spare []string, width int) [][]string {
 			break
 		}
 		if at := slices.Index(rows[0], head); at >= 0 {
-			rows = without(rows, at)
+			rows = convert.All(rows, func(row []string) []string { return slices.Delete(slices.Clone(row), at, at+1) })
 		}
 	}
 	return rows
-}
-
-func without(rows [][]string, at int) [][]string {
-	out := make([][]string, len(rows))
-	for i, row := range rows {
-		out[i] = slices.Delete(slices.Clone(row), at, at+1)
-	}
-	return out
 }
 
 // Split returns the table as tables that fit width. Each has the first columns, keep in number, and at least one of the others.
@@ -93,11 +87,7 @@ func Split(rows [][]string, keep, width int) [][][]string {
 		for to < len(sizes) && total(sizes[:keep])+total(sizes[from:to+1])-indent+gap <= width {
 			to++
 		}
-		part := make([][]string, len(rows))
-		for i, row := range rows {
-			part[i] = slices.Concat(row[:keep], row[from:to])
-		}
-		out = append(out, part)
+		out = append(out, convert.All(rows, func(row []string) []string { return slices.Concat(row[:keep], row[from:to]) }))
 		from = to
 	}
 	return out

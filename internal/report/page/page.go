@@ -7,7 +7,7 @@ package page
 
 import (
 	"crypto/sha256"
-	_ "embed"
+	"embed"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -15,41 +15,23 @@ import (
 	"io"
 	"strings"
 
+	"github.com/redline-bench/redline/internal/convert"
 	"github.com/redline-bench/redline/internal/secret"
 )
 
-//go:embed assets/uPlot.iife.min.js
-var plotScript string
+//go:embed assets/*.js assets/*.css
+var assets embed.FS
 
-//go:embed assets/uPlot.min.css
-var plotStyle string
-
-//go:embed assets/charts.js
-var chartScript string
-
-//go:embed assets/list.js
-var listScript string
-
-//go:embed assets/find.js
-var findScript string
-
-//go:embed assets/tune.js
-var tuneScript string
-
-//go:embed assets/waterfall.js
-var waterfallScript string
-
-//go:embed assets/classes.js
-var classScript string
-
-//go:embed assets/workers.js
-var workerScript string
-
-//go:embed assets/page.js
-var pageScript string
-
-//go:embed assets/page.css
-var pageStyle string
+// joined are files of the folder assets, one after another.
+func joined(names ...string) string {
+	return strings.Join(convert.All(names, func(name string) string {
+		content, err := assets.ReadFile("assets/" + name)
+		if err != nil {
+			panic("BUG: " + err.Error())
+		}
+		return string(content)
+	}), "\n")
+}
 
 // Data is what a page shows.
 type Data struct {
@@ -105,8 +87,10 @@ func Write(w io.Writer, d Data, secrets *secret.Set) error {
 	if err != nil {
 		return err
 	}
-	script := strings.Join([]string{plotScript, chartScript, listScript, findScript, tuneScript, waterfallScript, classScript, workerScript, pageScript}, "\n")
-	policy := "default-src 'none'; img-src data:; style-src 'unsafe-inline'; connect-src 'self'; base-uri 'none'; form-action 'none'; script-src '" + hash(script) + "'"
+	script := joined("uPlot.iife.min.js", "charts.js", "list.js", "find.js", "tune.js", "waterfall.js", "classes.js", "workers.js", "page.js")
+	sum := sha256.Sum256([]byte(script))
+	policy := "default-src 'none'; img-src data:; style-src 'unsafe-inline'; connect-src 'self'; base-uri 'none'; form-action 'none'; " +
+		"script-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 	parts := []string{
 		`<!doctype html>
 <html lang="en">
@@ -116,7 +100,7 @@ func Write(w io.Writer, d Data, secrets *secret.Set) error {
 <meta http-equiv="Content-Security-Policy" content="`, html.EscapeString(policy), `">
 <meta name="color-scheme" content="light dark">
 <title>`, html.EscapeString(secrets.Redact(d.Title)), `</title>
-<style>`, plotStyle, "\n", pageStyle, `</style>
+<style>`, joined("uPlot.min.css", "page.css"), `</style>
 </head>
 <body>
 <main id="page"><noscript><p>This page draws its charts with a script, which is off in this browser.</p></noscript></main>
@@ -128,9 +112,4 @@ func Write(w io.Writer, d Data, secrets *secret.Set) error {
 	}
 	_, err = io.WriteString(w, strings.Join(parts, ""))
 	return err
-}
-
-func hash(script string) string {
-	sum := sha256.Sum256([]byte(script))
-	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
 }

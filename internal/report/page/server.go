@@ -2,6 +2,7 @@ package page
 
 import (
 	"github.com/redline-bench/redline/internal/cleantext"
+	"github.com/redline-bench/redline/internal/convert"
 	"github.com/redline-bench/redline/internal/result"
 )
 
@@ -36,9 +37,7 @@ func serverView(lv *result.Level) *ServerView {
 	}
 	out := &ServerView{
 		Lines: []ServerLine{}, Others: m.Others, Watts: round(m.PowerWatts), Joules: round(m.JoulesPerInference), PerToken: round(m.JoulesPerToken),
-	}
-	for _, n := range m.Notes {
-		out.Notes = append(out.Notes, cleantext.Line(n))
+		Notes: convert.All(m.Notes, cleantext.Line),
 	}
 	steps := 0
 	for i := range m.Series {
@@ -61,13 +60,11 @@ func serverView(lv *result.Level) *ServerView {
 		s := &m.Series[i]
 		l := ServerLine{Name: s.Name, Title: s.Title, Unit: s.Unit, From: cleantext.Line(s.From), Of: cleantext.Line(s.Of), Values: make([]*float64, steps-first)}
 		if s.Known {
-			avg, most := round(s.Avg), round(s.Max)
-			l.Avg, l.Max = &avg, &most
+			l.Avg, l.Max = new(round(s.Avg)), new(round(s.Max))
 		}
 		for k := first; k < len(s.Values); k++ {
 			if v := s.Values[k]; v != nil {
-				shown := round(*v)
-				l.Values[k-first] = &shown
+				l.Values[k-first] = new(round(*v))
 			}
 		}
 		out.Lines = append(out.Lines, l)

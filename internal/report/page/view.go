@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/internal/cleantext"
+	"github.com/redline-bench/redline/internal/convert"
 	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/pace"
 	"github.com/redline-bench/redline/internal/plan"
@@ -200,9 +201,7 @@ func NewView(name string, res *result.Result) *View {
 		v.Levels = append(v.Levels, levelView(&res.Levels[i]))
 	}
 	if res.Whole != nil && len(res.Classes) > 1 {
-		whole := levelView(res.Whole)
-		v.Whole = &whole
-		v.Classes = classViews(res.Classes)
+		v.Whole, v.Classes = new(levelView(res.Whole)), classViews(res.Classes)
 	}
 	return v
 }
@@ -253,25 +252,24 @@ func levelView(lv *result.Level) LevelView {
 		out.Load = float64(lv.Concurrency)
 	}
 	if lv.Mode == plan.RequestRate {
-		out.Stages = stages(lv.Stages)
+		out.Stages = convert.All(lv.Stages, func(s pace.Stage) [3]float64 {
+			return [3]float64{round(s.From), round(s.To), s.Time.Seconds()}
+		})
 	}
 	if c.Responses != c.Requests {
 		out.Responses = round(c.ResponsePerSec)
 	}
 	if out.Open {
-		s := summary(&c.Sent)
-		out.FromSend = &s
+		out.FromSend = new(summary(&c.Sent))
 	}
 	if c.First != nil && c.First.Count > 0 {
-		s := summary(c.First)
-		out.First = &s
+		out.First = new(summary(c.First))
 	}
 	if lv.Hold != nil {
 		out.Hold = lv.Hold.String()
 	}
 	if lv.Server != nil {
-		p := parts(lv.Server)
-		out.Server = &p
+		out.Server = new(parts(lv.Server))
 	}
 	out.CDF = cdf(lv.Histogram)
 	if lv.Timeline != nil && len(lv.Timeline.Slices) > 0 {
@@ -279,14 +277,6 @@ func levelView(lv *result.Level) LevelView {
 	}
 	out.Windows = windows(lv)
 	out.ServerMetrics, out.Traces = serverView(lv), traceView(lv.ServerTraces)
-	return out
-}
-
-func stages(list []pace.Stage) [][3]float64 {
-	var out [][3]float64
-	for _, s := range list {
-		out = append(out, [3]float64{round(s.From), round(s.To), s.Time.Seconds()})
-	}
 	return out
 }
 
@@ -373,8 +363,7 @@ func times(t *result.Timeline, scheduled bool) *Times {
 		if !ok {
 			return nil
 		}
-		v := ms(ns)
-		return &v
+		return new(ms(ns))
 	}
 	slices := t.Slices
 	if n := len(slices); n > 4 {

@@ -104,7 +104,6 @@ const (
 // logEncoder writes HdrHistogram's log. The tag of a line is the level. Its interval is from the end of the previous window, or
 // from the send of the level's first request, to the last end in the window.
 type logEncoder struct {
-	out      io.Writer
 	w        *hdrhistogram.HistogramLogWriter
 	h        *hdrhistogram.Histogram
 	from, to int64 // of the present interval
@@ -113,7 +112,7 @@ type logEncoder struct {
 }
 
 func newLog(w io.Writer) *logEncoder {
-	return &logEncoder{out: w, w: hdrhistogram.NewHistogramLogWriter(w), h: hdrhistogram.New(1, highest, digits)}
+	return &logEncoder{w: hdrhistogram.NewHistogramLogWriter(w), h: hdrhistogram.New(1, highest, digits)}
 }
 
 func (e *logEncoder) add(l *Level, r *record.Record, zero int64) error {

@@ -142,16 +142,12 @@ func shorten(p *plan.Plan) {
 	if load.Mode == plan.RequestRate {
 		slowest := time.Duration(floorRequests / r.Start * float64(time.Second))
 		m.Interval = min(max(floorWindow, slowest), floorLongest)
-		if r.End == 0 {
-			r.End = r.Start * 16
-		}
+		r.End = cmp.Or(r.End, r.Start*16)
 		r.Step = max(r.Step, (r.End-r.Start)/floorMaxLevels)
 		return
 	}
 	load.ThinkTime.Mean = min(load.ThinkTime.Mean, floorThink)
 	load.ThinkTime.Spread = min(load.ThinkTime.Spread, load.ThinkTime.Mean)
-	if c.End == 0 {
-		c.End = max(c.Start, floorMaxLevels)
-	}
+	c.End = cmp.Or(c.End, max(c.Start, floorMaxLevels))
 	c.Step = max(c.Step, int(math.Ceil(float64(c.End-c.Start)/floorMaxLevels)))
 }

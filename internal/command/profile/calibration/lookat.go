@@ -87,10 +87,8 @@ func probeServer(p *command.IO, sigs *command.Signals, pl *plan.Plan) (m *standi
 	c.Input.SharedMemory = plan.NoSharedMemory // so that the answer tells its size
 	s := &traffic.Traffic{IO: p.Silenced(), Plan: &c, Sigs: sigs}
 	defer s.Close()
-	for _, step := range []func() error{s.StartServer, s.Describe, s.Check, s.LoadUnchecked} {
-		if err := step(); err != nil {
-			return nil, nil, &advisedError{err, s.Advise(err)}
-		}
+	if err := command.InOrder(s.StartServer, s.Describe, s.Check, s.LoadUnchecked); err != nil {
+		return nil, nil, &advisedError{err, s.Advise(err)}
 	}
 	first, responses, err := sendOne(s)
 	if err != nil {

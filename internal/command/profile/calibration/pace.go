@@ -103,17 +103,13 @@ func (c *paceRun) send(server *command.Embedded) ([]result.Level, error) {
 		s.Data, s.Requests = c.own.Data, c.own.Requests
 		return nil
 	}
-	for _, step := range []func() error{s.CheckLimits, s.Describe, setScheduler, s.Check, load, s.Stage} {
-		if err := step(); err != nil {
-			return nil, errors.New(s.Advise(err))
-		}
+	if err := command.InOrder(s.CheckLimits, s.Describe, setScheduler, s.Check, load, s.Stage); err != nil {
+		return nil, errors.New(s.Advise(err))
 	}
-	row := kind.Of(pl.Target.Kind)
 	c.seen = map[string][]calibrate.Exchange{}
-	runner := &profile.Runner{
-		Plan: s.Plan, Service: s.Service, Model: s.Model, Async: s.Async, Observer: silent{}, Times: fromZero(s.Data.Times(), pl.Measure.WarmupCount),
-		Streams: row.Streams, SharedStreams: row.SharedStreams, Tap: c.keep, Source: c.source(s.Source()),
-	}
+	runner := s.Runner()
+	runner.Observer, runner.Tap = silent{}, c.keep
+	runner.Source, runner.Times = c.source(runner.Source), fromZero(runner.Times, pl.Measure.WarmupCount)
 	var watch *Watch
 	if pl.Load.Mode == plan.PeriodicConcurrency {
 		runner.Exporter, watch = Watched(&pl, keeper{c})

@@ -15,6 +15,7 @@ import (
 	"github.com/redline-bench/redline/internal/pacompat/rules"
 	"github.com/redline-bench/redline/internal/pacompat/text"
 	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/profile"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/tensor"
 	"github.com/redline-bench/redline/internal/workload"
@@ -39,9 +40,7 @@ type Traffic struct {
 // Close ends the connections, and the embedded server.
 func (s *Traffic) Close() {
 	s.Disconnect()
-	if s.embedded != nil {
-		s.embedded.Stop()
-	}
+	s.embedded.Stop()
 }
 
 // Disconnect closes the service, and with it its shared memory.
@@ -237,6 +236,15 @@ func (s *Traffic) Source() func(slot, active int) engine.Source {
 	return func(slot, active int) engine.Source { return sources.Source(slot, active) }
 }
 
+// Runner is what measures the traffic; the caller adds who watches it.
+func (s *Traffic) Runner() *profile.Runner {
+	row := kind.Of(s.Plan.Target.Kind)
+	return &profile.Runner{
+		Plan: s.Plan, Service: s.Service, Model: s.Model, Async: s.Async, Source: s.Source(), Times: s.Data.Times(),
+		Streams: row.Streams, SharedStreams: row.SharedStreams,
+	}
+}
+
 // Inputs tells an export what a request carried.
 func (s *Traffic) Inputs() func(step uint32) []tensor.Tensor {
 	if s.Sessions != nil {
@@ -271,8 +279,10 @@ func (s *Traffic) Advise(err error) string {
 	var data *workload.DataError
 	var start *rules.StartError
 	switch {
+	case errors.As(err, &data) && data.Path != "":
+		return "input data: " + data.Path + ": " + data.Error()
 	case errors.As(err, &data):
-		return adviseData(data)
+		return "input data: " + data.Error()
 	case errors.As(err, &se):
 		return target.Advise(&s.Plan.Target, "-i", se) + target.ModelsThere(s.Sigs.Soft, s.Service, &s.Plan.Target, se)
 	case errors.As(err, &start):
@@ -280,12 +290,4 @@ func (s *Traffic) Advise(err error) string {
 	default:
 		return err.Error()
 	}
-}
-
-func adviseData(e *workload.DataError) string {
-	where := ""
-	if e.Path != "" {
-		where = e.Path + ": "
-	}
-	return "input data: " + where + e.Error()
 }

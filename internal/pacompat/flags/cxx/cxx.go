@@ -6,6 +6,7 @@
 package cxx
 
 import (
+	"cmp"
 	"errors"
 	"math"
 	"strconv"
@@ -146,11 +147,7 @@ func floatPrefix(s string) string {
 		return "nan"
 	case strings.HasPrefix(lower, "0x"):
 		if m := digits(lower[2:], "0123456789abcdef"); m != "" {
-			e := exponent(lower[2+len(m):], 'p')
-			if e == "" {
-				e = "p0"
-			}
-			return sign + "0x" + m + e
+			return sign + "0x" + m + cmp.Or(exponent(lower[2+len(m):], 'p'), "p0")
 		}
 	}
 	m := digits(lower, "0123456789")
