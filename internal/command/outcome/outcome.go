@@ -347,6 +347,8 @@ func missed(f *result.Check, void bool) string {
 		return "not judged"
 	case f.Unknown:
 		return "cannot tell"
+	case f.Objective:
+		return "objective missed"
 	}
 	return "assertion failed"
 }
