@@ -123,13 +123,13 @@ const finding = (() => {
       line([], paint, [x - 4 * px, low], [x + 4 * px, low]);
       if (g.interval.high !== null) line([], paint, [x - 4 * px, high], [x + 4 * px, high]);
     }
+    for (const label of labels) label();
     if (at.limit !== null) {
       const y = up(at.limit) - size * 0.8, w = ctx.measureText(at.limitText).width + 12 * px;
       const crossed = (x) => covers(x, w, y) + [at.capacity, at.knee].filter((v) => v && across(v) > x && across(v) < x + w).length;
       const place = [0, 0.25, 0.5, 0.75, 1].map((share) => left + share * (width - w)).sort((a, b) => crossed(a) - crossed(b))[0];
       write(at.limitText, place + 6 * px, y, "left");
     }
-    for (const label of labels) label();
     for (const { p, g, d } of marks) mark(ctx, across(p.load), up(g.value), d, px);
     ctx.restore();
   }
