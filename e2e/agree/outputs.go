@@ -361,7 +361,7 @@ func (c *checker) rules() {
 	if !judged {
 		missed = 0
 	}
-	if n := strings.Count(c.Stderr, "assertion failed: "); n != missed {
+	if n := strings.Count(c.Stderr, "assertion failed: ") + strings.Count(c.Stderr, "objective missed: "); n != missed {
 		c.failf("%d rules are missed, and the console says so of %d", missed, n)
 	}
 	if n := strings.Count(c.Stderr, "cannot tell: "); judged && n != unknown {

@@ -102,10 +102,21 @@ func TestDash(t *testing.T) {
 	p.js(`document.querySelectorAll("input[type=checkbox]").forEach((b) => b.click())`) // the newer first
 	p.do(chromedp.Click(chromedp.CSS(".tools button")), chromedp.WaitVisible(chromedp.CSS("#compare")))
 	p.want("the comparison has five rows or more", `document.querySelectorAll("#compare tbody tr").length >= 5`, "true")
+	p.want("changes with more than one decimal", `[...document.querySelectorAll("#compare td")].filter((c) => /\d\.\d\d+ %/.test(c.textContent)).length`, "0")
 	p.want("the older run is A, and the labels stand in the heading", `document.querySelector("h1").textContent.replace(/ \(\S+\)/g, "")`, "A first · B second")
 	p.shot("two")
 	p.quiet(strings.TrimSuffix(url, "/"))
 	refused(t, url)
+}
+
+// Distributions of one load have one color in both runs; those of the second run are dashed.
+func TestDistributionsOfTwoRuns(t *testing.T) {
+	url := served(t, made{levels: 3, requests: 500}, made{levels: 3, requests: 500})
+	p := openAt(t, url+"compare/20260102-030405-made/20260102-030505-made", "#compare")
+	p.drawn()
+	p.want("the legend", `[...[...document.querySelectorAll(".chart")].find((c) => c.querySelector("h3").textContent === "Latency by percentile").querySelectorAll(".u-series:not(.aside)")].slice(-6)
+		.map((s) => s.querySelector(".u-label").textContent + ((s.querySelector(".u-marker").style.background.match(/\d+px/g) || []).length ? " dashed" : "")).join()`,
+		"A concurrency 1,A concurrency 2,A concurrency 4,B concurrency 1 dashed,B concurrency 2 dashed,B concurrency 4 dashed")
 }
 
 // choose sets a filter of the list.

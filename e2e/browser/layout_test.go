@@ -126,7 +126,7 @@ const spy = `(() => {
 	const plain = CanvasRenderingContext2D.prototype.fillText;
 	CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
 		const chart = this.canvas.closest(".chart");
-		window.texts.push({ chart: chart ? chart.querySelector("h3").textContent : "", text, x, y, w: this.measureText(text).width, beside: this.textBaseline === "bottom" });
+		window.texts.push({ chart: chart ? chart.querySelector("h3").textContent : "", text, x, y, w: this.measureText(text).width, align: this.textAlign, beside: this.textBaseline === "bottom" });
 		return plain.apply(this, arguments);
 	};
 })(), window.texts = [], charts.redraw()`

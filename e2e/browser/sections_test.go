@@ -56,6 +56,15 @@ func TestSearch(t *testing.T) {
 	p.quiet("file://")
 }
 
+// The label of a capacity without a knee stands on the side of its line where it covers fewer intervals.
+func TestLabelOfTheCapacity(t *testing.T) {
+	p := made{levels: 1, requests: 500, alter: func(res *result.Result) { searched(res); res.Find.Knee = 0 }}.open(t)
+	if got := p.written("p99<60ms", `t.text.startsWith("capacity")`); got != "capacity 74.1" {
+		t.Errorf("the chart has the label %s", got)
+	}
+	p.want("its side", `window.texts.find((t) => t.chart === "p99<60ms" && t.text.startsWith("capacity")).align`, "right")
+}
+
 // Several tiers have a row each; a button chooses the tier that the charts show.
 func TestSearchOfTiers(t *testing.T) {
 	p := made{levels: 1, requests: 500, alter: func(res *result.Result) {

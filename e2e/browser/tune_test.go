@@ -39,6 +39,14 @@ func TestConfigurations(t *testing.T) {
 	p := made{levels: 1, requests: 500, start: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), alter: tuned}.open(t)
 	p.want("the answer", `[...document.querySelectorAll("#tune .tile")].map((t) => t.innerText.split("\n").slice(0, 2).join(" ")).join("|")`,
 		"Best, requests/s 400|instances 2|max_batch 8|Against now ×2|Measured 4 of 8")
+	p.want("what is known of the best", `document.querySelector("#tune .tile i").textContent`, "an objective fails at 410")
+	p.want("the mark of the best is not cut", `(() => {
+		const canvas = document.querySelector("#tune canvas"), ink = parseInt(getComputedStyle(document.documentElement).getPropertyValue("--c2").trim().slice(1), 16);
+		const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+		let n = 0;
+		for (let i = 0; i < data.length; i += 4) if ((data[i] << 16 | data[i + 1] << 8 | data[i + 2]) === ink) n++;
+		return n >= 35;
+	})()`, "true")
 	p.want("the charts", `[...document.querySelectorAll("#tune .chart h3")].map((h) => h.textContent).join()`, "Capacity and p99,instances ×1.82,max_batch")
 	p.want("every candidate", `[...document.querySelectorAll("#tune .scroll tbody tr")].map((r) => [0, 4, 5, 6, 7, 10].map((i) => r.cells[i].textContent).join(" ")).join("|")`,
 		"400 2,000 MB 500 W 2 8 best|220 to 410 2,000 MB 320 W 1 8 Pareto front|200 to 410 2,000 MB 300 W 1 32 now|none 2,000 MB 100 W 2 32 out of memory")

@@ -194,7 +194,7 @@ func (r Row) span() string {
 
 // signed is a share in percent with its sign.
 func signed(v float64) string {
-	if math.Abs(v) < 0.00005 {
+	if math.Abs(v) < 0.0005 {
 		return "0 %"
 	}
 	digits := 1

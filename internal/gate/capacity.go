@@ -51,7 +51,7 @@ func capacityText(f *result.Find, a *result.FindAnswer) string {
 func objectives(res *result.Result) []result.Check {
 	switch f, t := res.Find, res.Tune; {
 	case t != nil && t.State == "complete" && t.Best == nil:
-		return []result.Check{{Rule: strings.Join(t.Objectives, " "), Text: "no candidate holds the objectives at any load"}}
+		return []result.Check{{Rule: strings.Join(t.Objectives, " "), Objective: true, Text: "no candidate holds the objectives at any load"}}
 	case f == nil || f.State != "complete":
 		return nil
 	case len(f.Tiers) > 0:
@@ -68,7 +68,7 @@ func objectives(res *result.Result) []result.Check {
 }
 
 func objective(f *result.Find, a *result.FindAnswer) result.Check {
-	c := result.Check{Rule: strings.Join(a.Objectives, " "), OK: a.Capacity != nil, Text: capacityText(f, a)}
+	c := result.Check{Rule: strings.Join(a.Objectives, " "), Objective: true, OK: a.Capacity != nil, Text: capacityText(f, a)}
 	if !c.OK && a.LimitedBy != "server" {
 		c.Unknown, c.Text = true, "no capacity was found: "+a.Outcome
 	}

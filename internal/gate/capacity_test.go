@@ -80,13 +80,13 @@ func TestObjectivesAreChecks(t *testing.T) {
 	}
 	none := result.FindAnswer{Tier: "fast", Objectives: slo, Outcome: "none holds", LimitedBy: "server"}
 	held := result.FindAnswer{Tier: "slow", Objectives: slo, Outcome: "found", Capacity: &result.Capacity{Value: 8}}
-	f(result.Result{Find: &result.Find{By: "users", State: "complete", FindAnswer: held}}, result.Check{Rule: "p99<5ms error_rate<1%", OK: true, Text: "capacity is 8 users"})
-	f(result.Result{Find: &result.Find{State: "complete", FindAnswer: none}}, result.Check{Rule: "p99<5ms error_rate<1%", Text: "no load holds the objectives"})
+	f(result.Result{Find: &result.Find{By: "users", State: "complete", FindAnswer: held}}, result.Check{Rule: "p99<5ms error_rate<1%", Objective: true, OK: true, Text: "capacity is 8 users"})
+	f(result.Result{Find: &result.Find{State: "complete", FindAnswer: none}}, result.Check{Rule: "p99<5ms error_rate<1%", Objective: true, Text: "no load holds the objectives"})
 	f(result.Result{Find: &result.Find{State: "complete", FindAnswer: result.FindAnswer{Objectives: slo, Outcome: "client limit", LimitedBy: "client"}}},
-		result.Check{Rule: "p99<5ms error_rate<1%", Unknown: true, Text: "no capacity was found: client limit"})
+		result.Check{Rule: "p99<5ms error_rate<1%", Objective: true, Unknown: true, Text: "no capacity was found: client limit"})
 	f(result.Result{Find: &result.Find{By: "concurrency", State: "complete", FindAnswer: none, Tiers: []result.FindAnswer{none, held}}},
-		result.Check{Rule: "fast: p99<5ms error_rate<1%", Text: "no load holds the objectives"}, result.Check{Rule: "slow: p99<5ms error_rate<1%", OK: true, Text: "capacity is 8 in flight"})
-	f(result.Result{Tune: &result.Tune{State: "complete", Objectives: slo}}, result.Check{Rule: "p99<5ms error_rate<1%", Text: "no candidate holds the objectives at any load"})
+		result.Check{Rule: "fast: p99<5ms error_rate<1%", Objective: true, Text: "no load holds the objectives"}, result.Check{Rule: "slow: p99<5ms error_rate<1%", Objective: true, OK: true, Text: "capacity is 8 in flight"})
+	f(result.Result{Tune: &result.Tune{State: "complete", Objectives: slo}}, result.Check{Rule: "p99<5ms error_rate<1%", Objective: true, Text: "no candidate holds the objectives at any load"})
 	f(result.Result{Find: &result.Find{State: "interrupted", FindAnswer: none}})
 	f(result.Result{Tune: &result.Tune{State: "failed", Objectives: slo}})
 }

@@ -67,14 +67,14 @@ func Apply(res *result.Result, rules []Rule) *Gate {
 			g.Findings = append(g.Findings, r.find(lv))
 		}
 		if !seen {
-			g.Findings = append(g.Findings, result.Check{Rule: r.Text, Text: "no measured level matches the rule"})
+			g.Findings = append(g.Findings, result.Check{Rule: r.Text, Objective: r.Objective, Text: "no measured level matches the rule"})
 		}
 	}
 	return g
 }
 
 func (r *Rule) find(lv *result.Level) result.Check {
-	f := result.Check{Rule: r.Text, Level: measure.LevelName(lv)}
+	f := result.Check{Rule: r.Text, Objective: r.Objective, Level: measure.LevelName(lv)}
 	if lv.Idle {
 		f.OK, f.Text = true, "not judged here: other parts of the load send all requests of the level"
 		return f

@@ -23,6 +23,8 @@ type Rule struct {
 	At float64
 	// Class restricts the rule to a traffic class of a scenario, or to the whole of them; empty for all levels.
 	Class string
+	// Objective: the rule is an objective of a scenario, not a rule of --assert.
+	Objective bool
 }
 
 // The operators, longer ones first so that <= is not read as <.

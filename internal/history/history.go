@@ -46,7 +46,8 @@ type Entry struct {
 	// MissedRules is how many checks of the run failed: a rule at a level, or the comparison with its baseline.
 	MissedRules int `json:"missed_rules,omitempty"`
 	Levels      int `json:"levels"`
-	// Best is the highest throughput of a level, P99Ms the p99 latency there, 0 if too few requests were measured.
+	// Best is the highest throughput of a level, or that of all classes of a scenario together; P99Ms the p99 latency there, 0 if too few
+	// requests were measured.
 	Best  float64 `json:"best_throughput"`
 	P99Ms float64 `json:"best_p99_ms"`
 	// Capacity is what a search found, as "512 /s"; empty for other runs.
@@ -140,8 +141,12 @@ func describe(res *result.Result) Entry {
 	if res.Find != nil && res.Find.Capacity != nil {
 		e.Capacity = unit.Digits(res.Find.Capacity.Value, 4) + " " + res.Find.Unit()
 	}
-	for i := range res.Levels {
-		lv := &res.Levels[i]
+	levels := res.Levels
+	if res.Whole != nil { // a scenario: its classes ran at the same time
+		levels = []result.Level{*res.Whole}
+	}
+	for i := range levels {
+		lv := &levels[i]
 		if lv.Client.InferPerSec > e.Best {
 			e.Best, e.P99Ms = lv.Client.InferPerSec, 0
 			if result.Enough(99, lv.Client.Requests) {

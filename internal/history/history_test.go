@@ -70,6 +70,15 @@ func TestRunsAreKeptAndFound(t *testing.T) {
 	}
 }
 
+// The classes of a scenario run at the same time: their throughput is that of all of them together.
+func TestTheThroughputOfAScenario(t *testing.T) {
+	res := run(0, "")
+	res.Whole = &result.Level{Class: "all classes", Client: result.Client{InferPerSec: 250}}
+	if e := add(t, &history.Store{Dir: t.TempDir()}, res); e.Best != 250 {
+		t.Errorf("the throughput is %g", e.Best)
+	}
+}
+
 // The folders are the truth: a missing or damaged index loses nothing.
 func TestTheIndexCanBeLost(t *testing.T) {
 	s := &history.Store{Dir: t.TempDir()}

@@ -94,6 +94,8 @@ type Check struct {
 	Rule  string `json:"rule"`
 	Level string `json:"level,omitempty"`
 	OK    bool   `json:"ok"`
+	// Objective: the rule is an objective of a search or of a scenario, not a rule of --assert.
+	Objective bool `json:"objective,omitempty"`
 	// Unknown: the measurement does not show whether the rule holds.
 	Unknown bool `json:"unknown,omitempty"`
 	// Text says what was found: "p99 is 61.2 ms".

@@ -27,6 +27,11 @@ func text(words ...string) map[string]any {
 	return map[string]any{"type": "string", "enum": words}
 }
 
+// length is a time above 0.
+func length() map[string]any {
+	return map[string]any{"type": []string{"string", "number"}, "exclusiveMinimum": 0}
+}
+
 func list(items map[string]any) map[string]any {
 	return map[string]any{"type": "array", "items": items}
 }
@@ -70,7 +75,7 @@ func (r *reader) loads(l *load, whose string) []field {
 	}
 	return []field{
 		{"rate", "requests per second " + whose + "; needs duration", number(0), func(n *yaml.Node) { note(n); l.rate = r.positive(n) }},
-		{"duration", "how long rate holds, such as 30s", text(), func(n *yaml.Node) { note(n); l.duration = r.text(n) }},
+		{"duration", "how long rate holds, such as 2m; a number without a unit is in seconds", length(), func(n *yaml.Node) { note(n); l.duration = r.text(n) }},
 		{"stages", "rates " + whose + " that follow one another", list(ref("stage")), func(n *yaml.Node) { note(n); l.stages = r.stages(n) }},
 	}
 }
@@ -94,7 +99,7 @@ func (r *reader) stage(s *stage) []field {
 		{"rate", "requests per second in the whole stage", number(0), level(&s.rate, "rate")},
 		{"from", "requests per second at the beginning of a ramp", any0, level(&s.from, "from")},
 		{"to", "requests per second at the end of a ramp", any0, level(&s.to, "to")},
-		{"for", "length of the stage, such as 30s", text(), func(n *yaml.Node) { s.time = r.text(n) }},
+		{"for", "length of the stage, such as 2m; a number without a unit is in seconds", length(), func(n *yaml.Node) { s.time = r.text(n) }},
 	}
 }
 

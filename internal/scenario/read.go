@@ -247,11 +247,11 @@ func keys(rows []option.Row) []string {
 	return names
 }
 
-// length reads how long something lasts; it is 0 where the text is no time above 0.
+// length reads how long something lasts; a number without a unit is in seconds. It is 0 where the text is no time above 0.
 func (r *reader) length(key string, t Text) time.Duration {
-	d, err := unit.Time(t.Value, 0)
+	d, err := unit.Time(t.Value, time.Second)
 	if err != nil || d == 0 {
-		r.at(t.At, fmt.Sprintf("%q is a time with its unit, such as 30s or 2m, not %q", key, t.Value))
+		r.at(t.At, fmt.Sprintf("%q is a time above 0, such as 2m or 250ms, or a number of seconds, not %q", key, t.Value))
 		return 0
 	}
 	return d

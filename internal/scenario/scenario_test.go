@@ -82,12 +82,12 @@ func TestFaults(t *testing.T) {
 	f("classes:\n  a: {weight: 1, llm: {}}", `2:3: a "weight" is a share of the scenario's rate: add "stages", or "rate" and "duration", to the scenario`)
 	f("rate: 5\nduration: 1s\nclasses:\n  a: {llm: {}}", `1:7: no class has a "weight", so no class has a part of the scenario's rate`)
 	f("classes:\n  a: {rate: 5, llm: {}}", `2:13: a rate needs its length: add "duration", such as "duration: 1m"`)
-	f("classes:\n  a: {rate: 5, duration: 1, llm: {}}", `2:26: "duration" is a time with its unit, such as 30s or 2m, not "1"`)
+	f("classes:\n  a: {rate: 5, duration: 0, llm: {}}", `2:26: "duration" is a time above 0, such as 2m or 250ms, or a number of seconds, not "0"`)
 	f("duration: 30s\nstages: [{rate: 1, for: 1s}]\nclasses:\n  a: {weight: 1, llm: {}}", `1:11: "duration" and "stages" exclude each other: each stage has its length`)
 	f("classes:\n  a: {rate: 0, duration: 1s, llm: {}}", `2:13: must be a number above 0`)
 	f("classes:\n  a:\n    llm: {}\n    stages:\n    - {rate: 5}\n    - {from: 5, for: 1s}\n    - {rate: 1, for: x}\n    - {from: 0, to: 0, for: 1s}",
 		`5:7: a stage needs its length: add "for", such as "for: 30s"`, `6:7: a stage has "rate", or "from" and "to"`,
-		`7:22: "for" is a time with its unit, such as 30s or 2m, not "x"`, `8:7: a stage needs a rate above 0`)
+		`7:22: "for" is a time above 0, such as 2m or 250ms, or a number of seconds, not "x"`, `8:7: a stage needs a rate above 0`)
 	f("classes:\n  a:\n    rate: 5\n    duration: 1s\n    profile: {request-rate: 3}", `5:15: the class has a rate from the scenario: leave --request-rate out`)
 	f("classes:\n  a:\n    profile:\n      header: x\n      seed: [1, 2]\n      url: http://${env:UNSET}/",
 		`5:13: --seed takes one value, not a list`, `6:12: the environment variable UNSET is not set`)
@@ -98,12 +98,12 @@ func TestArguments(t *testing.T) {
 	s, faults, secrets := read(`
 seed: 7
 arrivals: poisson
-stages: [{rate: 10, for: 0.5 min}, {from: 10, to: 50, for: 1m}]
+stages: [{rate: 10, for: 0.5 min}, {from: 10, to: 50, for: 60}]
 options: {json: out.json, assert: [a<1, b<2]}
 classes:
   a: {weight: 3, profile: {model: x, url: "http://${env:HOST}", header: ["A: Bearer ${env:TOKEN}", "B: $${env:TOKEN}"], streaming: true, verbose: [true, true]}}
   b: {weight: 1, profile: {model: y, seed: 99, streaming: false}}
-  c: {rate: 2.5, duration: 4s, profile: {model: z}}
+  c: {rate: 2.5, duration: 4, profile: {model: z}}
   d: {profile: {request-rate: 3}}
 `)
 	if len(faults) > 0 {

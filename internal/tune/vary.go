@@ -20,7 +20,7 @@ type Form int
 // The forms.
 const (
 	Whole Form = iota // whole numbers from 1
-	Time              // times such as 100us, or "off" where the knob can be off
+	Time              // times such as 2ms, numbers of microseconds, or "off" where the knob can be off
 	Word              // words; a whole number is a word too
 )
 
@@ -165,8 +165,7 @@ func (v *Vary) value(text string, at int, form Form) (value, error) {
 	}
 	n, err := strconv.Atoi(text)
 	switch {
-	case err == nil && form == Time && n != 0:
-		return out, v.fault(at, "the time %s needs a unit, such as %sus or %sms", text, text, text)
+	case form == Time: // a number without a unit is a time, too
 	case err == nil && form == Whole && n < 1:
 		return out, v.fault(at, "%s is below 1", text)
 	case err == nil && form == Whole && n > math.MaxInt32:
@@ -180,7 +179,11 @@ func (v *Vary) value(text string, at int, form Form) (value, error) {
 	case form == Whole:
 		return out, v.fault(at, "%q is not a whole number", text)
 	}
-	d, err := unit.Time(text, 0)
+	var bare time.Duration
+	if form == Time {
+		bare = time.Microsecond // as Triton counts its delays
+	}
+	d, err := unit.Time(text, bare)
 	switch {
 	case err == nil && form == Time && d%time.Microsecond != 0:
 		return out, v.fault(at, "%s is not a whole number of microseconds", text)
@@ -191,7 +194,7 @@ func (v *Vary) value(text string, at int, form Form) (value, error) {
 		}
 		return out, nil
 	case form == Time && text != "off":
-		return out, v.fault(at, "%q is not a time such as 100us, or off", text)
+		return out, v.fault(at, "%q is not a time such as 2ms, a number of microseconds, or off", text)
 	}
 	out.word = true
 	return out, nil

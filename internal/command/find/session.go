@@ -3,6 +3,7 @@ package find
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -16,8 +17,10 @@ import (
 	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/report"
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/service"
 )
 
 // session is one search from the options to the exit code.
@@ -180,6 +183,9 @@ func (r runner) Run(ctx context.Context, load float64, first measure.Look, watch
 		r.outcome.LevelEnds(context.WithoutCancel(ctx), last) // an interrupt ends the probe, not its report
 	}
 	r.showProbes()
+	if e, ok := errors.AsType[*service.Error](err); ok && e.Class == record.Connect { // it answered single requests, so the options are right
+		return errors.New("the server does not answer: " + target.Reason(e))
+	}
 	return err
 }
 

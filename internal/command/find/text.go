@@ -2,6 +2,7 @@ package find
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -121,7 +122,7 @@ func (s *session) answer(res *result.Result) {
 	if n := len(res.Levels); n > 0 {
 		report.Server(s.Stdout, &res.Levels[n-1], s.Style())
 	}
-	if f.Reason != "" {
+	if f.Reason != "" && !slices.ContainsFunc(res.Verdict.Reasons, func(r result.Reason) bool { return r.What == f.Reason }) {
 		fmt.Fprintf(s.Stdout, "The search is not complete: %s\n", cleantext.Line(f.Reason))
 	}
 	fmt.Fprintln(s.Stdout)

@@ -263,7 +263,7 @@ func (o *Outcome) Finish(res *result.Result, code int) int {
 				at = " at " + f.Level
 			}
 			fmt.Fprintf(o.Stderr, "%s: %s%s: %s\n", missed(&f, g.Invalid != ""), f.Rule, at, f.Text)
-		case o.baseline != nil && f.Level == "": // the baseline was kept
+		case o.baseline != nil && f.Rule == o.baselineRule():
 			fmt.Fprintf(o.Stdout, "%s: %s\n", f.Rule, f.Text)
 		}
 	}
@@ -273,7 +273,11 @@ func (o *Outcome) Finish(res *result.Result, code int) int {
 		}
 	}
 	if gated && g.Invalid != "" {
-		fmt.Fprintf(o.Stderr, "the run cannot be judged: %s\n", g.Invalid)
+		why := g.Invalid
+		if res.Error != "" { // the command prints the error itself
+			why = string(res.Verdict.State)
+		}
+		fmt.Fprintf(o.Stderr, "the run cannot be judged: %s\n", why)
 	}
 	switch {
 	case err != nil:
@@ -313,10 +317,15 @@ func (o *Outcome) unlike(res *result.Result) string {
 	return ""
 }
 
+// baselineRule is the rule that --baseline and --max-regression make.
+func (o *Outcome) baselineRule() string {
+	return fmt.Sprintf("no worse than %s by more than %g%%", o.baseline.Name, o.opts.MaxRegression*100)
+}
+
 // regressions holds the run to the baseline: a number fails when its whole interval lies beyond what is allowed. A
 // comparison that cannot be made is a finding too: a gate must not pass because it could not look.
 func (o *Outcome) regressions(res *result.Result) []result.Check {
-	rule := fmt.Sprintf("no worse than %s by more than %g%%", o.baseline.Name, o.opts.MaxRegression*100)
+	rule := o.baselineRule()
 	if why := o.unlike(res); why != "" {
 		return []result.Check{{Rule: rule, Unknown: true, Text: why}}
 	}
@@ -342,6 +351,8 @@ func missed(f *result.Check, void bool) string {
 		return "not judged"
 	case f.Unknown:
 		return "cannot tell"
+	case f.Objective:
+		return "objective missed"
 	}
 	return "assertion failed"
 }

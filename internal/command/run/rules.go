@@ -20,7 +20,7 @@ func (r *run) makeRules(fault func(scenario.Position, error)) {
 				fault(t.At, err)
 				continue
 			}
-			rule.Class = class
+			rule.Class, rule.Objective = class, true
 			r.rules = append(r.rules, rule)
 		}
 	}

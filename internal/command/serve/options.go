@@ -108,7 +108,7 @@ func (o *options) rows() []option.Row {
 		{Long: "any-method", Arg: "SIZE", Help: "answer each method on the gRPC ports with one message of this many zero bytes, in place of their own methods: " +
 			"to stand in for another server", To: option.Bytes(&c.AnyMethod, 0, math.MaxInt32)},
 	}), o.paceRows(), option.Group("Faults", []option.Row{
-		{Long: "fault", Arg: "MODEL=KIND[,every=N][,for=TIME]", Repeat: true, Help: "make the model fail at every request, or at every N-th; * for every model; --help all lists the kinds. A client can " +
+		{Long: "fault", Arg: "MODEL=KIND[,every=N][,for=TIME]", Repeat: true, Help: "make the model fail at every request, or at every N-th; * for every model; a TIME without a unit is in ms; --help all lists the kinds. A client can " +
 			"request a fault with the header X-Redline-Fault", To: option.Func(o.addFault)},
 	}), option.Group("Security", []option.Row{
 		{Long: "tls-cert", Arg: "FILE", Help: "PEM file of the server's certificate; every port then uses TLS", To: option.Text(&o.cert)},

@@ -44,7 +44,7 @@ func (o *options) rows() []option.Row {
 	return slices.Concat(option.Group("Objectives", []option.Row{
 		{Long: "slo", Arg: "RULE", Repeat: true, Help: "objective that must hold: 'p99<50ms', 'error_rate<0.1%', 'ttft.p99<200ms'; the rules are those of --assert", To: option.Append(&o.slo).In("ms")},
 	}), option.Group("Space", []option.Row{
-		{Long: "vary", Arg: "KNOB=VALUES", Repeat: true, Default: "from the model's configuration", Help: "setting to vary and its values, such as instances=1..4, max_batch=1,2,4..64 or queue_delay=0,100us..2ms. " +
+		{Long: "vary", Arg: "KNOB=VALUES", Repeat: true, Default: "from the model's configuration", Help: "setting to vary and its values, such as instances=1..4, max_batch=1,2,4..64 or queue_delay=0,100us..2ms (a number without a unit is in microseconds). " +
 			"Server: instances, max_batch, queue_delay, preferred; STEP.instances for one step of an ensemble. Client: batch, shape, protocol, shared-memory. Other names need --apply", To: option.Append(&o.vary)},
 		{Long: "weights", Arg: "N,N,...", Help: "tune the models of several -m together: shares of the load in the order of -m, such as 3,1. Without it each model is tuned in turn", To: option.Parsed(&o.weights, parseWeights)},
 		{Long: "apply", Arg: "COMMAND", Help: "shell command that applies a candidate, such as 'restart.sh {max_num_seqs}'; {NAME} is the value of --vary NAME", To: option.Text(&o.apply)},

@@ -1,7 +1,8 @@
 // Package fault makes the server fail on demand, so that clients can be tested with the faults of real servers.
 //
 // A fault is requested by the name of a model at start, or by a request itself in the header (or gRPC metadata)
-// x-redline-fault. Both are written KIND[,every=N][,for=TIME]: with every=N only each n-th request is hit.
+// x-redline-fault. Both are written KIND[,every=N][,for=TIME]: with every=N only each n-th request is hit. A TIME without a unit is in
+// milliseconds.
 //
 //	error      responds with an error
 //	delay      waits (for=, 100ms by default) and then responds
@@ -77,7 +78,7 @@ func Parse(text string) (*Spec, error) {
 		case "every":
 			s.Every, err = strconv.Atoi(value)
 		case "for":
-			s.For, err = time.ParseDuration(value)
+			s.For, err = length(value)
 		default:
 			err = fmt.Errorf("unknown setting")
 		}
@@ -92,6 +93,14 @@ func Parse(text string) (*Spec, error) {
 		}
 	}
 	return s, nil
+}
+
+// length reads a time; a number without a unit is in milliseconds, as that of --delay.
+func length(text string) (time.Duration, error) {
+	if ms, err := strconv.ParseFloat(text, 64); err == nil && ms >= 0 && ms < 1e12 {
+		return time.Duration(ms * float64(time.Millisecond)), nil
+	}
+	return time.ParseDuration(text)
 }
 
 // due reports whether this request is the n-th.

@@ -175,7 +175,7 @@ const charts = (() => {
   }
 
   // lines draws series over a common x. o: title, note, x: {label, format, splits, range, loads}, y: {unit}, xs,
-  // series: [{name, values, color, dash, fill, points, mute}], bands: [[from, to]] that are shaded, links: [{href, title, cls}],
+  // series: [{name, values, color, dash, fill, points, size, mute}], bands: [[from, to]] that are shaded, links: [{href, title, cls}],
   // one for each x, that stand on the points of the first series. Loads are ticked at their own values. Charts with the same
   // cursor show one cursor at the same x. y.include: values that the axis must reach, y.room: how far above the highest value it
   // goes. A mute series is only in the legend. over(u) draws on top of the chart, key is put beside the legend.
@@ -215,7 +215,7 @@ const charts = (() => {
         { label: o.x.label, value: (u, v) => (v === null ? "" : xf(v)) },
         ...o.series.map((s, i) => ({
           label: s.name, stroke: s.mute ? "transparent" : paint(i), width: s.width || 1.6, dash: s.dash, spanGaps: !!s.span || sparse(s.values),
-          fill: s.fill ? paint(i) + (o.stacked ? "" : "30") : undefined, points: { show: !s.mute && few(s), size: 6, fill: paint(i) },
+          fill: s.fill ? paint(i) + (o.stacked ? "" : "30") : undefined, points: { show: !s.mute && few(s), size: s.size || 6, fill: paint(i), filter: (u, si, shown) => (shown || s.mute || s.span ? null : alone(s.values)) },
           value: (u, v, si, j) => (v === null || v === undefined ? "" : fmt(o.stacked ? o.series[si - 1].values[j] : v)),
         })),
       ],
@@ -250,6 +250,9 @@ const charts = (() => {
     const known = values.flatMap((v, i) => (v === null || v === undefined ? [] : [i]));
     return known.length > 0 && (known.length < 4 || known.length < 0.6 * (known[known.length - 1] - known[0] + 1));
   }
+
+  // alone are the indices of values without a neighbor: no line reaches them.
+  const alone = (values) => values.flatMap((v, i) => (v !== null && v !== undefined && (values[i - 1] ?? null) === null && (values[i + 1] ?? null) === null ? [i] : []));
 
   function bands(u, list) {
     if (!list) return;

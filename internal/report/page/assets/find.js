@@ -90,13 +90,19 @@ const finding = (() => {
       ctx.setLineDash([]);
     };
     const write = (text, x, y, align) => { ctx.textAlign = align; ctx.lineWidth = 4 * px; ctx.strokeStyle = css("--card"); ctx.strokeText(text, x, y); ctx.fillText(text, x, y); ctx.lineWidth = 1.5 * px; };
-    // The labels of capacity and knee stand on the sides of their lines that face away from each other, where there is room.
+    // covers counts the marks and intervals that a text from x, w wide and with its middle at y, would cover.
+    const covers = (x, w, y) => marks.filter(({ p, g }) => {
+      const at = across(p.load), near = (from, to) => from < y + size && to > y - size;
+      return at > x - 6 * px && at < x + w + 6 * px && (near(up(g.value), up(g.value)) || g.interval && near(g.interval.high === null ? top : up(g.interval.high), up(g.interval.low)));
+    }).length;
+    // The labels of capacity and knee stand on the sides of their lines that face away from each other; a label alone stands where it
+    // covers the fewest marks. Both stay inside the chart.
     const upright = (v, row, name, dash, other) => {
-      const x = across(v), text = name + " " + num(v), w = ctx.measureText(text).width + 6 * px;
-      if (x < left || x > left + width) return;
-      const before = other && other > v ? x - left >= w : left + width - x < w;
+      const x = across(v), text = name + " " + num(v), w = ctx.measureText(text).width + 6 * px, y = top + (row + 0.5) * (size + 4 * px);
+      if (x < left || x > left + width) return () => {};
+      const leftwards = other ? other > v : covers(x - w, w, y) < covers(x, w, y), before = leftwards ? x - left >= w : left + width - x < w;
       line(dash, css("--ink"), [x, top], [x, top + height]);
-      write(text, before ? x - 5 * px : x + 5 * px, top + (row + 0.5) * (size + 4 * px), before ? "right" : "left");
+      return () => write(text, before ? x - 5 * px : x + 5 * px, y, before ? "right" : "left");
     };
     ctx.save();
     ctx.beginPath();
@@ -108,18 +114,20 @@ const finding = (() => {
     ctx.fillStyle = css("--ink");
     ctx.lineWidth = 1.5 * px;
     if (at.limit !== null) line([6, 3], css("--soft"), [left, up(at.limit)], [left + width, up(at.limit)]);
-    if (at.capacity) upright(at.capacity, 0, "capacity", [], at.knee);
-    if (at.knee) upright(at.knee, 1, "knee", [2, 3], at.capacity);
+    const labels = [];
+    if (at.capacity) labels.push(upright(at.capacity, 0, "capacity", [], at.knee));
+    if (at.knee) labels.push(upright(at.knee, 1, "knee", [2, 3], at.capacity));
     for (const { p, g, d } of marks) if (g.interval) {
       const x = across(p.load), paint = css("--" + looks[d.decision][0]), low = up(g.interval.low), high = g.interval.high === null ? top : up(g.interval.high);
       line(g.interval.high === null ? [4, 3] : [], paint, [x, low], [x, high]); // dashed if it has no upper end
       line([], paint, [x - 4 * px, low], [x + 4 * px, low]);
       if (g.interval.high !== null) line([], paint, [x - 4 * px, high], [x + 4 * px, high]);
     }
+    for (const label of labels) label();
     if (at.limit !== null) {
       const y = up(at.limit) - size * 0.8, w = ctx.measureText(at.limitText).width + 12 * px;
-      const crossed = (x) => marks.filter(({ p, g }) => { const at = across(p.load); return at > x - 6 * px && at < x + w + 6 * px && (Math.abs(up(g.value) - y) < size * 1.5 || g.interval); }).length;
-      const place = [0, 0.25, 0.5, 0.75, 1].map((share) => left + share * (width - w)).sort((a, b) => crossed(a) - crossed(b))[0]; // where it covers the fewest marks
+      const crossed = (x) => covers(x, w, y) + [at.capacity, at.knee].filter((v) => v && across(v) > x && across(v) < x + w).length;
+      const place = [0, 0.25, 0.5, 0.75, 1].map((share) => left + share * (width - w)).sort((a, b) => crossed(a) - crossed(b))[0];
       write(at.limitText, place + 6 * px, y, "left");
     }
     for (const { p, g, d } of marks) mark(ctx, across(p.load), up(g.value), d, px);

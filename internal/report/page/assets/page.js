@@ -107,6 +107,8 @@
   // Lines differ in dash pattern. Those of one run differ in color too; those of two runs have the color of their run.
   const dashes = [[], [6, 3], [2, 3]];
   const lineOf = (r, i, runs) => ({ color: runs.length > 1 ? r : i, dash: dashes[i] });
+  // Distributions of two runs with several levels have the color of their level and the dash pattern of their run; undefined for others.
+  const levelLine = (r, i, runs) => (runs.length > 1 && runs.some((run) => run.levels.length > 1) ? { color: i % 8, dash: dashes[r] } : undefined);
 
   // against draws figures of all levels over their load. stats: [name, value of a level].
   function against(runs, title, note, unit, stats) {
@@ -148,7 +150,8 @@
   const ninesAt = [0, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 0.9999, 0.99999, 0.999999, 0.9999999].map(nines);
   const mostLines = 16;
 
-  // percentiles draws distributions on a scale of nines. parts: [{name, n, xs, ys}], n the number of values behind a line.
+  // percentiles draws distributions on a scale of nines. parts: [{name, n, xs, ys, line}], n the number of values behind a
+  // line, line its color and dash pattern if they are not those of its place in the list.
   function percentiles(title, all, wide) {
     if (!all.length) return null;
     const parts = all.slice(0, mostLines), { xs, columns } = join(parts);
@@ -156,14 +159,14 @@
     return lines({
       title, note: "The share of requests that were at least as fast, on a scale of nines" + (all.length > parts.length ? "; the first " + mostLines + " levels" : "") + "." + (fewest < 100 ? " Few requests: the smallest level has " + fewest + "." : ""), wide, height: 320,
       x: { label: "percentile", format: nineLabel, splits: ninesAt, range: [0, Math.max(1, xs[xs.length - 1] * 1.03)] },
-      y: { unit: "ms" }, xs, series: parts.map((p, i) => ({ name: p.name, values: columns[i], ...cycle(i), span: true, points: p.n < 60 })),
+      y: { unit: "ms" }, xs, series: parts.map((p, i) => ({ name: p.name, values: columns[i], ...(p.line || cycle(i)), span: true, points: p.n < 60 })),
     });
   }
 
   function latencyCurve(runs, wide) {
-    const parts = runs.flatMap((run) => run.levels.filter((l) => l.cdf[0].length).map((l) => {
+    const parts = runs.flatMap((run, r) => run.levels.filter((l) => l.cdf[0].length).map((l, i) => {
       const [xs, ys] = l.cdf, n = Math.max(1, l.requests);
-      return { name: tag(run, runs) + l.name, n, xs: [0, ...ys.map((y, i) => nines(i === ys.length - 1 ? 1 - 0.5 / n : y))], ys: [l.latency.min, ...xs] };
+      return { name: tag(run, runs) + l.name, n, xs: [0, ...ys.map((y, i) => nines(i === ys.length - 1 ? 1 - 0.5 / n : y))], ys: [l.latency.min, ...xs], line: levelLine(r, i, runs) };
     }));
     return percentiles("Latency by percentile", parts, wide);
   }
@@ -171,9 +174,9 @@
   // tokenCurves are the distributions of the first token and of the next ones, as far as there are values behind them.
   function tokenCurves(runs) {
     return [["time_to_first_token", "Time to first token by percentile"], ["inter_token_latency", "Time per token by percentile"]].map(([name, title]) => {
-      const parts = runs.flatMap((run) => run.levels.map((l) => ({ l, m: metric(l, name) })).filter((x) => x.m && x.m.dist).map(({ l, m }) => {
+      const parts = runs.flatMap((run, r) => run.levels.map((l) => ({ l, m: metric(l, name) })).filter((x) => x.m && x.m.dist).map(({ l, m }, i) => {
         const shown = (m.dist.percentiles || []).filter((q) => enough(m.dist.count, q.p));
-        return { name: tag(run, runs) + l.name, n: m.dist.count, xs: shown.map((q) => nines(q.p / 100)), ys: shown.map((q) => q.v) };
+        return { name: tag(run, runs) + l.name, n: m.dist.count, xs: shown.map((q) => nines(q.p / 100)), ys: shown.map((q) => q.v), line: levelLine(r, i, runs) };
       })).filter((p) => p.xs.length);
       return percentiles(title, parts);
     });
@@ -416,7 +419,7 @@
 
   function comparison(c) {
     // Past tenfold a factor says more than per cent, and past a thousand its digits say nothing.
-    const pct = (v) => (Math.abs(v) < 5e-5 ? "0 %" : v >= 1000 ? "over ×1,000" : v >= 10 ? "×" + num(1 + v, 3) : (v > 0 ? "+" : "−") + num(Math.abs(v) * 100, 3) + " %");
+    const pct = (v) => (Math.abs(v) < 5e-4 ? "0 %" : v >= 1000 ? "over ×1,000" : v >= 10 ? "×" + num(1 + v, 3) : (v > 0 ? "+" : "−") + (100 * Math.abs(v)).toFixed(Math.abs(v) >= 1 ? 0 : 1) + " %");
     const cls = { better: "good", worse: "bad" };
     const f = (r, v) => (r.unit === "ms" ? dur(v) : num(v));
     const rows = c.rows.map((r) => [r.level, { text: r.name }, f(r, r.a), f(r, r.b), r.a ? pct(r.change) : "", r.low || r.high ? pct(r.low) + " to " + pct(r.high) : "", { text: r.finding, cls: cls[r.finding] }]);

@@ -9,7 +9,7 @@ const tuning = (() => {
   function answer(t) {
     const b = t.best, now = t.candidates.find((c) => c.present);
     if (!b) return [tile("Best", "none", "no candidate holds the objectives")];
-    const out = [tile("Best, requests/s", num(b.capacity), b.limited_by === "client" ? "at least; the client is the limit" : b.stage === "find" ? (b.high === null ? "at least" : num(b.low) + " to " + num(b.high)) : "estimated from short probes")];
+    const out = [tile("Best, requests/s", num(b.capacity), b.limited_by === "client" ? "at least; the client is the limit" : b.stage === "find" ? (b.high === null ? "no load failed" : "an objective fails at " + num(b.high)) : "estimated from short probes")];
     for (const k of t.knobs) out.push(tile(k.name, String(b.knobs[k.name]), now && !same(t, b, now) ? "now " + now.knobs[k.name] : ""));
     if (now && !same(t, b, now) && now.inferences) out.push(tile("Against now", "×" + num(b.inferences / now.inferences, 3), (now.stage === "find" ? "" : "about ") + num(now.inferences) + " inferences/s now"));
     out.push(tile("Measured", t.candidates.length + " of " + num(t.space), num(t.probes) + " loads"));
@@ -24,12 +24,12 @@ const tuning = (() => {
     if (xs.length < 2) return null;
     const list = xs.map((x) => at.get(x)), only = (f) => list.map((c) => (f(c) ? c.p99_ms : null));
     const series = [
-      { name: "Pareto front", values: only((c) => c.pareto), color: 4, points: true, span: true },
-      { name: "other candidates", values: only((c) => !c.pareto && !same(t, c, t.best) && !c.present), color: 7, width: 0.01, points: true },
-      { name: "now", values: only((c) => c.present && !same(t, c, t.best)), color: 1, width: 0.01, points: true },
-      { name: "best", values: only((c) => same(t, c, t.best)), color: 2, width: 0.01, points: true },
+      { name: "Pareto front", values: only((c) => c.pareto), color: 4, points: true, size: 10, span: true },
+      { name: "other candidates", values: only((c) => !c.pareto && !same(t, c, t.best) && !c.present), color: 7, width: 0.01, points: true, size: 10 },
+      { name: "now", values: only((c) => c.present && !same(t, c, t.best)), color: 1, width: 0.01, points: true, size: 10 },
+      { name: "best", values: only((c) => same(t, c, t.best)), color: 2, width: 0.01, points: true, size: 10 },
     ].filter((s) => s.values.some((v) => v !== null));
-    return lines({ title: "Capacity and p99", note: "Each point is a candidate, with the p99 at the highest load that holds. No other candidate is better in both than one of the Pareto front.", x: { label: "inferences/s" }, y: { unit: "ms" }, xs, series, wide: true });
+    return lines({ title: "Capacity and p99", note: "Each point is a candidate, with the p99 at the highest load that holds. No other candidate is better in both than one of the Pareto front.", x: { label: "inferences/s", range: [0, xs[xs.length - 1] * 1.06] }, y: { unit: "ms" }, xs, series, wide: true });
   }
 
   // effects shows the highest capacity of each value of each knob as a bar.
