@@ -24,17 +24,17 @@ const (
 )
 
 // consume begins to read the blocks of the workers.
-func (r *Run) consume() error {
-	blocks, err := r.openBlocks(requestTime)
+func (r *Run) consume(ctx context.Context) error {
+	blocks, err := r.openBlocks(ctx, requestTime)
 	if err != nil {
 		return r.bus.explainJetStream("read the records", err)
 	}
 	r.work.Go(func() {
 		for err == nil {
 			r.readBlocks(blocks)
-			blocks, err = r.openBlocks(openTime)
+			blocks, err = r.openBlocks(r.ctx, openTime)
 			for err != nil && clock.Sleep(r.ctx, reconnectWait) {
-				blocks, err = r.openBlocks(openTime)
+				blocks, err = r.openBlocks(r.ctx, openTime)
 			}
 		}
 	})
@@ -43,8 +43,8 @@ func (r *Run) consume() error {
 
 // openBlocks begins to read after the last block that came. The ordered consumer of the library has no use here: after the loss of a server it asks, for good,
 // for the same consumer, which the cluster may have given to the dead server.
-func (r *Run) openBlocks(limit time.Duration) (jetstream.MessagesContext, error) {
-	ctx, cancel := context.WithTimeout(r.ctx, limit)
+func (r *Run) openBlocks(ctx context.Context, limit time.Duration) (jetstream.MessagesContext, error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	var after uint64
 	r.lock(func() { after = r.sequence })

@@ -242,7 +242,7 @@ func (r *Run) prepare(ctx context.Context, job *Job) error {
 	if err := r.join(ctx, *job); err != nil {
 		return err
 	}
-	return r.consume()
+	return r.consume(ctx)
 }
 
 // subjects are the subjects of the blocks of this load.

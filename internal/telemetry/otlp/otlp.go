@@ -155,7 +155,9 @@ func clientTLS(file string) (*tls.Config, error) {
 
 func newExporter(ctx context.Context, to collector) (metric.Exporter, error) {
 	if to.grpc {
-		secure := func(c *tls.Config) otlpmetricgrpc.Option { return otlpmetricgrpc.WithTLSCredentials(credentials.NewTLS(c)) }
+		secure := func(c *tls.Config) otlpmetricgrpc.Option {
+			return otlpmetricgrpc.WithTLSCredentials(credentials.NewTLS(c))
+		}
 		return otlpmetricgrpc.New(ctx, options(to, "", otlpmetricgrpc.WithRetry(retries),
 			otlpmetricgrpc.WithEndpointURL, secure, otlpmetricgrpc.WithHeaders)...)
 	}

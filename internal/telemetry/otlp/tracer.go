@@ -73,7 +73,9 @@ func OpenTracer(ctx context.Context, cfg Config) (*Tracer, error) {
 
 func newSpanClient(to collector) otlptrace.Client {
 	if to.grpc {
-		secure := func(c *tls.Config) otlptracegrpc.Option { return otlptracegrpc.WithTLSCredentials(credentials.NewTLS(c)) }
+		secure := func(c *tls.Config) otlptracegrpc.Option {
+			return otlptracegrpc.WithTLSCredentials(credentials.NewTLS(c))
+		}
 		return otlptracegrpc.NewClient(options(to, "", otlptracegrpc.WithRetry(otlptracegrpc.RetryConfig(retries)),
 			otlptracegrpc.WithEndpointURL, secure, otlptracegrpc.WithHeaders)...)
 	}
