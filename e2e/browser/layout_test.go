@@ -13,8 +13,8 @@ import (
 	"github.com/redline-bench/redline/internal/result"
 )
 
-// cut counts what a reader cannot reach: a page that is wider than the window, a chart that stands out of it, and a table
-// that neither fits its place nor scrolls sideways under a shadow.
+// cut counts what a reader cannot reach: a page that is wider than the window, a chart that stands out of it, a table that neither fits
+// its place nor scrolls sideways under a shadow, and a tile whose text reaches its border.
 const cut = `(() => {
 	const wide = document.documentElement.scrollWidth > innerWidth ? 1 : 0;
 	const charts = [...document.querySelectorAll(".chart canvas")].filter((c) => c.getBoundingClientRect().right > innerWidth).length;
@@ -22,7 +22,12 @@ const cut = `(() => {
 		const place = t.closest(".scroll"), style = place && getComputedStyle(place);
 		return !place || place.getBoundingClientRect().right > innerWidth || t.scrollWidth > place.clientWidth && (style.overflowX !== "auto" || !style.backgroundImage.includes("gradient"));
 	}).length;
-	return wide + charts + tables;
+	const tiles = [...document.querySelectorAll(".tile > *")].filter((e) => {
+		const text = document.createRange();
+		text.selectNodeContents(e);
+		return text.getBoundingClientRect().right > e.parentNode.getBoundingClientRect().right - 10;
+	}).length;
+	return wide + charts + tables + tiles;
 })()`
 
 // uneven counts the rows of charts whose drawings begin at different heights.

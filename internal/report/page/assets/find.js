@@ -21,16 +21,16 @@ const finding = (() => {
   // answer shows what was found: tiles for one tier, a row each for several.
   function answer(f, tiers) {
     const unit = units[f.by] || f.by, seconds = f.probes.reduce((n, p) => n + p.seconds, 0);
-    const a = tiers[0];
+    const a = tiers[0], load = (v) => [num(v), el("small", {}, " " + unit)];
     if (tiers.length > 1) {
       const rows = tiers.map((t) => [t.tier, t.capacity ? num(t.capacity.value) + " " + unit : "none", t.capacity ? range(t.capacity) : none(t), t.confirmed ? "yes" : "no", t.outcome === "all hold" ? "none; nearest to its limit: " + t.binding : t.binding || "", t.objectives.join(", ")]);
       return table(["tier", "capacity", "interval", "confirmed", "fails first", "objectives"], rows, "full");
     }
     return el("div", { class: "tiles" },
-      a.capacity ? tile("Capacity", num(a.capacity.value) + " " + unit, range(a.capacity)) : tile("Capacity", "none", none(a)),
+      a.capacity ? tile("Capacity", load(a.capacity.value), range(a.capacity)) : tile("Capacity", "none", none(a)),
       a.capacity ? tile("Confirmed", a.confirmed ? "yes" : "no", a.confirmed ? "every objective kept clear of its limit" : "an objective was near its limit, or had too few requests") : null,
       a.binding ? tile(a.outcome === "all hold" ? "Nearest to its limit" : "Fails first", metricOf(a.binding), "objective " + a.binding) : null,
-      a.knee ? tile("Knee", num(a.knee) + " " + unit, "above it, latency grows faster than the load") : null,
+      a.knee ? tile("Knee", load(a.knee), "above it, latency grows faster than the load") : null,
       tile("Probes", num(f.probes.length), "in " + lasted(seconds)));
   }
 
@@ -89,7 +89,14 @@ const finding = (() => {
       ctx.stroke();
       ctx.setLineDash([]);
     };
-    const write = (text, x, y, align) => { ctx.textAlign = align; ctx.lineWidth = 4 * px; ctx.strokeStyle = css("--card"); ctx.strokeText(text, x, y); ctx.fillText(text, x, y); ctx.lineWidth = 1.5 * px; };
+    const write = (text, x, y, align) => {
+      const w = ctx.measureText(text).width + 4 * px;
+      ctx.fillStyle = css("--card"); // lines end at a label
+      ctx.fillRect(align === "right" ? x - w + 2 * px : x - 2 * px, y - size * 0.6, w, size * 1.2);
+      ctx.fillStyle = css("--ink");
+      ctx.textAlign = align;
+      ctx.fillText(text, x, y);
+    };
     // covers counts the marks and intervals that a text from x, w wide and with its middle at y, would cover.
     const covers = (x, w, y) => marks.filter(({ p, g }) => {
       const at = across(p.load), near = (from, to) => from < y + size && to > y - size;
@@ -108,10 +115,8 @@ const finding = (() => {
     ctx.beginPath();
     ctx.rect(left - 6 * px, top, width + 12 * px, height + 6 * px);
     ctx.clip();
-    ctx.lineJoin = "round";
     ctx.font = size + "px " + css("--sans");
     ctx.textBaseline = "middle";
-    ctx.fillStyle = css("--ink");
     ctx.lineWidth = 1.5 * px;
     if (at.limit !== null) line([6, 3], css("--soft"), [left, up(at.limit)], [left + width, up(at.limit)]);
     const labels = [];
