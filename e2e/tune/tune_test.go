@@ -83,12 +83,16 @@ var quick = []string{"--request-distribution", "constant", "--probe", "200ms", "
 
 func with(args ...string) []string { return append(args, quick...) }
 
-// config is the configuration that a server says a model has.
+// config is the configuration that a server says a model has; "" while the model is not loaded.
 func config(t *testing.T, address, model string) string {
 	t.Helper()
+	status, body := send(t, http.MethodGet, "http://"+address+"/v2/models/"+model+"/config", "")
+	if status == http.StatusNotFound {
+		return ""
+	}
 	var v any
-	if err := json.Unmarshal([]byte(ask(t, http.MethodGet, "http://"+address+"/v2/models/"+model+"/config", "")), &v); err != nil {
-		t.Fatal(err)
+	if err := json.Unmarshal([]byte(body), &v); err != nil {
+		t.Fatalf("%v in %d %s", err, status, body)
 	}
 	text, err := json.Marshal(v) // Triton's parameters have no order
 	if err != nil {
@@ -97,8 +101,17 @@ func config(t *testing.T, address, model string) string {
 	return string(text)
 }
 
-// ask sends a request to a server and returns the body of the response.
+// ask sends a request to a server, which must accept it, and returns the body of the response.
 func ask(t *testing.T, method, url, body string) string {
+	t.Helper()
+	status, text := send(t, method, url, body)
+	if status != http.StatusOK {
+		t.Fatalf("%s: %d\n%s", url, status, text)
+	}
+	return text
+}
+
+func send(t *testing.T, method, url, body string) (status int, text string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
 	if err != nil {
@@ -109,14 +122,11 @@ func ask(t *testing.T, method, url, body string) string {
 		t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
+	data, err := io.ReadAll(resp.Body)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if resp.StatusCode != http.StatusOK {
-		t.Fatalf("%s: %s\n%s", url, resp.Status, text)
-	}
-	return string(text)
+	return resp.StatusCode, string(data)
 }
 
 func start(t *testing.T, options ...string) *binary.Server {
@@ -211,7 +221,10 @@ func (c *client) change(address string, args ...string) (*exec.Cmd, *binary.Buff
 		c.t.Fatal(err)
 	}
 	c.t.Cleanup(func() { _ = cmd.Process.Kill() })
-	eventually(c.t, "candidate at the server", func() bool { return !strings.Contains(config(c.t, address, "law_instances"), `"count":1`) })
+	eventually(c.t, "candidate at the server", func() bool { 
+		now := config(c.t, address, "law_instances")
+		return now != "" && !strings.Contains(now, `"count":1`)
+	})
 	return cmd, out
 }
 
@@ -533,7 +546,10 @@ func TestAServerThatComesBack(t *testing.T) {
 	cmd, out := c.change(address)
 	stop()
 	serveAt(t, ports[0])
-	eventually(t, "candidate at the server that came back", func() bool { return config(t, address, "law_instances") != own })
+	eventually(t, "candidate at the server that came back", func() bool {
+		now := config(t, address, "law_instances")
+		return now != "" && now != own
+	})
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
