@@ -221,7 +221,7 @@ func (c *client) change(address string, args ...string) (*exec.Cmd, *binary.Buff
 		c.t.Fatal(err)
 	}
 	c.t.Cleanup(func() { _ = cmd.Process.Kill() })
-	eventually(c.t, "candidate at the server", func() bool { 
+	eventually(c.t, "candidate at the server", func() bool {
 		now := config(c.t, address, "law_instances")
 		return now != "" && !strings.Contains(now, `"count":1`)
 	})
