@@ -45,13 +45,13 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// unjudged is the exit code of a gate that cannot judge the run. Other work on the machine can cause it.
-const unjudged = 5
+// Exit codes that other work on the machine can cause: of a run whose windows differ, and of a gate that cannot judge the run.
+const unstable, unjudged = 2, 5
 
 // testKey finds the test of a script among its values.
 type testKey struct{}
 
-// code N COMMAND... runs a command and expects that exit code. stdout and stderr match its output. A run that is client-limited or
+// code N COMMAND... runs a command and expects that exit code. stdout and stderr match its output. A run that is client-limited, unstable or
 // had a window without a request, because other work delayed the client, is repeated.
 func code(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
@@ -72,6 +72,8 @@ func code(ts *testscript.TestScript, neg bool, args []string) {
 			return nil
 		case got == unjudged && strings.Contains(ts.ReadFile("stdout")+ts.ReadFile("stderr"), "client-limited"):
 			return fmt.Errorf("the run was client-limited: exit code %d, want %s", got, args[0])
+		case got == unstable:
+			return fmt.Errorf("the run did not become stable: exit code %d, want %s", got, args[0])
 		case got == binary.NoRequests:
 			return fmt.Errorf("a window had no request: exit code %d, want %s", got, args[0])
 		}
