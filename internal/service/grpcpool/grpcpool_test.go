@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
@@ -96,8 +97,8 @@ func TestLazyDial(t *testing.T) {
 	if call.Err != nil || call.Rec.Responses != 1 {
 		t.Errorf("%v: %+v", call.Err, call.Rec)
 	}
-	if n, busiest := tr.(service.Multiplexer).Connections(); n < 1 || busiest <= 0 {
-		t.Errorf("after a call, the busiest of %d connections has worked for %v", n, busiest)
+	for worked := time.Duration(0); worked == 0; send() { // a connection counts its work after it has ended the call
+		_, worked = tr.(service.Multiplexer).Connections()
 	}
 }
 
