@@ -76,8 +76,9 @@ check: ## format, vet, lint, known vulnerabilities, generated files
 # have the build constraint !race.
 SIMULATIONS = $(shell grep -rlE --include='*_test.go' '^//go:build !race$$' internal | xargs -n 1 dirname | sort -u | sed 's|^|./|')
 unit: ## import direction and unit tests, shuffled, with the race detector where there is concurrency
-	$(RACETEST) -timeout 30m $(CONCURRENT)
-	$(GOTEST) -shuffle=on -timeout 30m $(SIMULATIONS) $$(go list $(UNIT) | grep -vxF "$$(go list $(CONCURRENT))")
+	failed=0; $(RACETEST) -timeout 30m $(CONCURRENT) || failed=1; \
+	$(GOTEST) -shuffle=on -timeout 30m $(SIMULATIONS) $$(go list $(UNIT) | grep -vxF "$$(go list $(CONCURRENT))") || failed=1; \
+	exit $$failed
 
 unit-native: ## unit tests of the parts that load shared libraries
 	@if [ $(NATIVE_CGO) = 1 ]; then set -x; \
