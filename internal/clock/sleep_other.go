@@ -13,12 +13,5 @@ func SleepUntil(ctx context.Context, t int64) bool {
 	if wait <= 0 {
 		return ctx.Err() == nil
 	}
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return ctx.Err() == nil
-	}
+	return Sleep(ctx, wait) && ctx.Err() == nil
 }

@@ -6,8 +6,6 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-
-	"github.com/redline-bench/redline/internal/clock"
 )
 
 // prefetch limits the blocks that are on their way to the coordinator: memory does not grow with the records, and 10,000 blocks a second come also
@@ -32,17 +30,17 @@ func (r *Run) consume(ctx context.Context) error {
 	r.work.Go(func() {
 		for err == nil {
 			r.readBlocks(blocks)
-			blocks, err = r.openBlocks(r.ctx, openTime)
-			for err != nil && clock.Sleep(r.ctx, reconnectWait) {
+			err = insist(r.ctx, func() (err error) {
 				blocks, err = r.openBlocks(r.ctx, openTime)
-			}
+				return err
+			})
 		}
 	})
 	return nil
 }
 
-// openBlocks begins to read after the last block that came. The ordered consumer of the library has no use here: after the loss of a server it asks, for good,
-// for the same consumer, which the cluster may have given to the dead server.
+// openBlocks begins to read after the last block that came. It does not use the library's ordered consumer: after the loss of a server of a
+// cluster, that one waits forever for a consumer that the cluster may have placed on the dead server.
 func (r *Run) openBlocks(ctx context.Context, limit time.Duration) (jetstream.MessagesContext, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -58,8 +56,8 @@ func (r *Run) openBlocks(ctx context.Context, limit time.Duration) (jetstream.Me
 	return consumer.Messages(prefetch, jetstream.PullHeartbeat(storeHeartbeat))
 }
 
-// readBlocks takes blocks in until the stream must be opened again: NATS gives a block once, and one that was on its way to a lost connection does not come
-// again.
+// readBlocks takes blocks in until the stream must be opened again. NATS sends each block once: one that was on its way to a lost connection
+// comes only after the stream was opened again.
 func (r *Run) readBlocks(blocks jetstream.MessagesContext) {
 	lost := r.bus.nc.StatusChanged(nats.RECONNECTING, nats.CLOSED)
 	defer r.bus.nc.RemoveStatusListener(lost) // it closes the channel
