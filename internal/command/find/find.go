@@ -68,7 +68,7 @@ func exits() []option.Exit {
 		{Code: command.ExitOK, Meaning: "a capacity was found, or all objectives hold at the highest load"},
 		{Code: command.ExitUnstable, Meaning: "the time of --budget was over before the answer"},
 		{Code: command.ExitAssertion, Meaning: "an objective fails even at the lowest load, a rule of --assert does not hold, or the capacity is below --baseline"},
-		{Code: command.ExitInvalid, Meaning: "the client is the limit, or --baseline cannot be judged"},
+		{Code: command.ExitInvalid, Meaning: "the client is the limit, or --assert or --baseline cannot be judged"},
 		{Code: command.ExitError, Meaning: "any other error: wrong options, no connection, the server stopped answering"},
 		{Code: command.ExitInterrupted, Meaning: "interrupted; what was found so far is reported"},
 	}
