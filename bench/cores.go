@@ -68,10 +68,10 @@ func (r *report) addCores(w work, samples map[string][]sample) {
 	if len(ours) == 0 {
 		return
 	}
-	line := row{Work: w.name + ": throughput", InFlight: w.inFlight, Tool: "redline", Figure: fastest(ours).perSecond(), Unit: "requests/s"}
+	line := row{Work: w.name + ": throughput", InFlight: w.inFlight, Tool: "redline", Figure: median(rates(ours)), Unit: "requests/s"}
 	b := atLeast(w.bar, "× "+w.peer)
 	if len(peer) > 0 {
-		line.judge(b, line.Figure/fastest(peer).perSecond())
+		line.compare(b, rates(ours), rates(peer))
 	} else {
 		line.unmeasured(b)
 	}

@@ -62,9 +62,9 @@ func (e *env) compareTools(ctx context.Context, w work, tools []tool) (map[strin
 		return nil, err
 	}
 	samples := map[string][]sample{}
-	for round := range e.rounds + 1 {
+	for turn := 0; turn < leastTurns || turn < mostTurns && !w.decided(samples); turn++ {
 		for _, tool := range tools {
-			if !tool.does(w.protocol) || w.tls && tool.name == "perf_analyzer" || round > 0 && tool.slow && tool.name != w.peer {
+			if !tool.does(w.protocol) || w.tls && tool.name == "perf_analyzer" || turn > 0 && tool.name != "redline" && tool.name != w.peer {
 				continue
 			}
 			s, err := tool.run(ctx, w, srv, payload)
@@ -82,6 +82,14 @@ func (e *env) compareTools(ctx context.Context, w work, tools []tool) (map[strin
 	return samples, nil
 }
 
+func (w work) limit() bar { return atMost(w.bar, "× "+w.peer) }
+
+// decided tells whether the samples say that the bar is reached or missed; without a peer there is nothing to decide.
+func (w work) decided(samples map[string][]sample) bool {
+	peer := samples[w.peer]
+	return len(peer) == 0 || ratioOf(micros(samples["redline"]), micros(peer)).decided(w.limit())
+}
+
 // addCPU turns the samples of one piece of work into rows: ours first, with the verdict.
 func (r *report) addCPU(w work, samples map[string][]sample) {
 	for _, name := range []string{"redline", "wrk", "h2load", "perf_analyzer"} {
@@ -89,14 +97,12 @@ func (r *report) addCPU(w work, samples map[string][]sample) {
 		if len(s) == 0 {
 			continue
 		}
-		best := cheapest(s)
-		line := row{Work: w.name, InFlight: w.inFlight, Tool: name, Figure: best.micros(), Unit: "µs CPU", PerSecond: best.perSecond()}
+		line := row{Work: w.name, InFlight: w.inFlight, Tool: name, Figure: median(micros(s)), Unit: "µs CPU", PerSecond: median(rates(s))}
 		if name == "redline" {
-			b := atMost(w.bar, "× "+w.peer)
 			if peer := samples[w.peer]; len(peer) > 0 {
-				line.judge(b, line.Figure/cheapest(peer).micros())
+				line.compare(w.limit(), micros(s), micros(peer))
 			} else {
-				line.unmeasured(b)
+				line.unmeasured(w.limit())
 			}
 		}
 		r.add(line)

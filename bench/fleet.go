@@ -42,44 +42,42 @@ func fleetRows(ctx context.Context, e *env) error {
 	return err
 }
 
-// workerCost adds the CPU time per request of one worker as a multiple of a local run. The runs take turns, and the medians are compared:
-// the ratio is nearly 1, and on machines with many cores the cost of equal runs differs by more than that.
+// workerCost adds the CPU time per request of one worker as a multiple of a local run.
 func (e *env) workerCost(ctx context.Context, w work, srv *binary.Server, cores coreSets) error {
 	w.requests = e.requests(300_000)
-	var alone, through, rates []float64
-	for range e.rounds + 9 {
+	b := atMost(workerBar, "× a local run")
+	through, alone, err := turns(b, func() (through, alone float64, err error) {
 		plain, err := e.tools()[0].run(ctx, w, srv, payload{})
 		if err != nil {
-			return err
+			return 0, 0, err
 		}
-		worker, perSecond, err := e.fleet(ctx, w, srv, cores, 1)
-		if err != nil {
-			return err
-		}
-		alone, through, rates = append(alone, plain.micros()), append(through, worker.micros()), append(rates, perSecond)
+		worker, _, err := e.fleet(ctx, w, srv, cores, 1)
+		return worker.micros(), plain.micros(), err
+	})
+	if err != nil {
+		return err
 	}
-	cost := row{Work: w.name + ", one worker", InFlight: w.inFlight, Tool: "redline worker", Figure: median(through), Unit: "µs CPU", PerSecond: median(rates)}
-	cost.judge(atMost(workerBar, "× a local run"), median(through)/median(alone))
+	cost := row{Work: w.name + ", one worker", InFlight: w.inFlight, Tool: "redline worker", Unit: "µs CPU"}
+	cost.compare(b, through, alone)
 	e.report.add(cost, row{Work: w.name + ", one worker", InFlight: w.inFlight, Tool: "redline profile", Figure: median(alone), Unit: "µs CPU"})
 	return nil
 }
 
-// twoWorkers adds the throughput of two workers as a multiple of that of one: the medians of turns, in windows of time. With a fixed
+// twoWorkers adds the throughput of two workers as a multiple of that of one, in windows of time. With a fixed
 // number of requests the slower core would decide.
 func (e *env) twoWorkers(ctx context.Context, w work, srv *binary.Server, cores coreSets) error {
-	rates := map[int][]float64{}
-	for range e.rounds + 3 {
-		for _, workers := range []int{1, 2} {
-			_, perSecond, err := e.fleet(ctx, w, srv, cores, workers)
-			if err != nil {
-				return err
-			}
-			rates[workers] = append(rates[workers], perSecond)
+	b := atLeast(fleetBar, "× one worker")
+	two, one, err := turns(b, func() (two, one float64, err error) {
+		if _, one, err = e.fleet(ctx, w, srv, cores, 1); err == nil {
+			_, two, err = e.fleet(ctx, w, srv, cores, 2)
 		}
+		return two, one, err
+	})
+	if err != nil {
+		return err
 	}
-	one, two := median(rates[1]), median(rates[2])
-	both := row{Work: w.name + ", two workers: throughput", InFlight: 2 * w.inFlight, Tool: "redline worker", Figure: two, Unit: "requests/s"}
-	both.judge(atLeast(fleetBar, "× one worker"), two/one)
+	both := row{Work: w.name + ", two workers: throughput", InFlight: 2 * w.inFlight, Tool: "redline worker", Unit: "requests/s"}
+	both.compare(b, two, one)
 	e.report.add(both)
 	return nil
 }

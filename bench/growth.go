@@ -41,7 +41,7 @@ func growthRows(ctx context.Context, e *env) error {
 	return os.WriteFile(filepath.Join(e.report.dir, "growth.svg"), []byte(drawCurves([]curve{connections, cores})), 0o644)
 }
 
-// grow adds a point to a curve: the cheapest of several runs.
+// grow adds a point to a curve: the median of several runs.
 func (e *env) grow(ctx context.Context, c *curve, n int, w work) error {
 	w.name, w.protocol, w.elements = "HTTP infer, 64-byte tensor", "http", small
 	w.requests = e.requests(200_000 + 100_000*w.cores.threads())
@@ -55,9 +55,10 @@ func (e *env) grow(ctx context.Context, c *curve, n int, w work) error {
 	if len(samples["redline"]) == 0 {
 		return errors.New("no run succeeded")
 	}
-	best := cheapest(samples["redline"])
-	c.points = append(c.points, point{float64(n), best.micros()})
-	e.report.add(row{Work: c.title + fmt.Sprintf(": %d", n), InFlight: w.inFlight, Tool: "redline", Figure: best.micros(), Unit: "µs CPU", PerSecond: best.perSecond()})
+	line := row{Work: c.title + fmt.Sprintf(": %d", n), InFlight: w.inFlight, Tool: "redline", Unit: "µs CPU", PerSecond: median(rates(samples["redline"]))}
+	line.Figure = median(micros(samples["redline"]))
+	c.points = append(c.points, point{float64(n), line.Figure})
+	e.report.add(line)
 	return nil
 }
 

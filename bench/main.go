@@ -2,10 +2,8 @@
 // real server gets done while the client takes its share of the machine, memory, the start, and the schedule of
 // an open loop.
 //
-// Each group of rows is one file with one function, listed in groups.go. A group runs the tools in turns, several
-// rounds, and takes each tool's best: other work on the machine only ever adds cost, so the lowest figure is the
-// nearest to the truth, for us as for a peer. The table with the bars to reach is printed, and written as
-// Markdown and JSON.
+// Each group of rows is one file with one function, listed in groups.go. A group runs the tools in turns (turns.go); where figures are far
+// from their bars, it takes each tool's best of a few rounds. The table with the bars to reach is printed, and written as Markdown and JSON.
 package main
 
 import (
@@ -25,7 +23,7 @@ import (
 func main() {
 	bin := flag.String("bin", "bin/redline", "the program to measure")
 	out := flag.String("out", "out/bench", "folder for bench.md and bench.json")
-	rounds := flag.Int("rounds", 2, "runs of each tool, one more where the figures are close; the best counts")
+	rounds := flag.Int("rounds", 2, "runs of each tool, of which the best counts, where the figure is far from its bar")
 	scale := flag.Float64("scale", 1, "multiplies the number of requests")
 	only := flag.String("only", "", "run only the groups whose name matches this regular expression")
 	strict := flag.Bool("strict", false, "exit with 1 when a bar is missed")

@@ -32,14 +32,17 @@ type row struct {
 	PerSecond float64 `json:"requests_per_second,omitempty"`
 	Bar       string  `json:"bar,omitempty"`      // in words
 	Measured  float64 `json:"measured,omitempty"` // what the bar is about
+	Low       float64 `json:"low,omitempty"`      // the interval of Measured, if it is a ratio of turns
+	High      float64 `json:"high,omitempty"`
 	Verdict   string  `json:"verdict,omitempty"`
 }
 
 // The verdicts.
 const (
-	reached = "reached"
-	missed  = "missed"
-	unknown = "not measured"
+	reached      = "reached"
+	missed       = "missed"
+	inconclusive = "inconclusive"
+	unknown      = "not measured"
 )
 
 // bar is a limit, such as "at most 1.25 × wrk".
@@ -103,8 +106,11 @@ func (r *report) markdown() string {
 		if x.PerSecond > 0 {
 			rate = fmt.Sprintf("%.0f", x.PerSecond)
 		}
-		if x.Verdict == reached || x.Verdict == missed {
+		if x.Verdict != "" && x.Verdict != unknown {
 			measured = fmt.Sprintf("%.4g", x.Measured)
+		}
+		if x.High > 0 {
+			measured += fmt.Sprintf(" (%.4g to %.4g)", x.Low, x.High)
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s | %s %s | %s | %s | %s | %s |\n", x.Work, inFlight, x.Tool, figure(x.Figure), x.Unit, rate, x.Bar, measured, x.Verdict)
 	}

@@ -5,18 +5,24 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/redline-bench/redline/internal/convert"
 )
 
 func TestCPURows(t *testing.T) {
 	f := func(ours, theirs time.Duration, verdict string) {
 		t.Helper()
 		r := newReport("")
-		s := func(d time.Duration) []sample {
-			return []sample{{1000, 5000 * d, time.Second}, {1000, 1000 * d, time.Second}, {1000, 9000 * d, time.Second}}
+		s := func(d time.Duration) (list []sample) {
+			for _, disturbed := range []time.Duration{1000, 1000, 9000, 1000, 1000, 5000, 1000, 1000} {
+				list = append(list, sample{1000, disturbed * d, time.Second})
+			}
+			return list
 		}
 		samples := map[string][]sample{"redline": s(ours)}
 		if theirs > 0 {
@@ -33,6 +39,47 @@ func TestCPURows(t *testing.T) {
 	f(5*time.Microsecond, 4*time.Microsecond, reached)
 	f(6*time.Microsecond, 4*time.Microsecond, missed)
 	f(6*time.Microsecond, 0, unknown)
+}
+
+// A ratio beyond the bar is a miss only if all of its interval is.
+func TestCompare(t *testing.T) {
+	f := func(b bar, want string, ratios ...float64) {
+		t.Helper()
+		theirs := slices.Repeat([]float64{2}, len(ratios))
+		ours := convert.All(ratios, func(r float64) float64 { return 2 * r })
+		var x row
+		if x.compare(b, ours, theirs); x.Verdict != want {
+			t.Errorf("%v, %v: %+v, want %s", b, ratios, x, want)
+		}
+	}
+	most, least := atMost(1.05, "× without"), atLeast(0.95, "× the bare loop")
+	f(most, reached, 1.01, 1.02, 1.02, 1.03, 1.03, 1.04)
+	f(most, reached, 0.9, 1, 1.02, 1.03, 1.2, 1.3)
+	f(most, inconclusive, 0.9, 1, 1.06, 1.07, 1.2, 1.3)
+	f(most, missed, 1.06, 1.06, 1.07, 1.07, 1.2, 1.3)
+	f(most, missed, 1.06, 1.06, 1.07) // no interval
+	f(least, reached, 0.96, 0.97, 0.98, 0.99, 1, 1.1)
+	f(least, inconclusive, 0.8, 0.9, 0.91, 0.92, 0.96, 1.1)
+	f(least, missed, 0.8, 0.9, 0.9, 0.91, 0.92, 0.93)
+}
+
+// Turns end when the ratio is clearly on one side of the bar, or after the most turns.
+func TestTurns(t *testing.T) {
+	f := func(want int, ratio func(n int) float64) {
+		t.Helper()
+		n := 0
+		ours, theirs, err := turns(atMost(1, "× wrk"), func() (float64, float64, error) { n++; return ratio(n), 1, nil })
+		if err != nil || len(ours) != want || len(theirs) != want {
+			t.Errorf("%d turns (%v), want %d", len(ours), err, want)
+		}
+	}
+	f(leastTurns, func(int) float64 { return 0.5 })
+	f(leastTurns, func(int) float64 { return 2 })
+	f(mostTurns, func(n int) float64 { return 0.9 + 0.2*float64(n%2) })
+	failed := errors.New("no response")
+	if _, _, err := turns(atMost(1, ""), func() (float64, float64, error) { return 0, 0, failed }); !errors.Is(err, failed) {
+		t.Errorf("%v, want %v", err, failed)
+	}
 }
 
 func TestJudge(t *testing.T) {

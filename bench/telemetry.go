@@ -30,27 +30,26 @@ func telemetryRows(ctx context.Context, e *env) error {
 		{name: "gRPC unary infer with all telemetry", protocol: "grpc", elements: small, inFlight: 64, requests: 400_000},
 	} {
 		w.requests = e.requests(w.requests)
-		var with, without []sample
-		for range e.rounds + 1 {
-			for _, run := range []struct {
-				to   *[]sample
-				more []string
-			}{{&without, nil}, {&with, all}} {
-				t := tool{name: "redline", answered: requestCount, argv: func(w work, s *binary.Server, _ payload) []string {
-					return append(append([]string{e.bin, "profile"}, profileArgs(w, s)...), run.more...)
-				}}
-				s, err := t.run(ctx, w, srv, payload{})
-				if err != nil {
-					return err
-				}
-				*run.to = append(*run.to, s)
-			}
+		cost := func(more ...string) (float64, error) {
+			t := tool{name: "redline", answered: requestCount, argv: func(w work, s *binary.Server, _ payload) []string {
+				return append(append([]string{e.bin, "profile"}, profileArgs(w, s)...), more...)
+			}}
+			s, err := t.run(ctx, w, srv, payload{})
+			return s.micros(), err
 		}
-		plain, loaded := cheapest(without), cheapest(with)
-		line := row{Work: w.name, InFlight: w.inFlight, Tool: "redline", Figure: loaded.micros(), Unit: "µs CPU", PerSecond: loaded.perSecond()}
-		line.judge(atMost(telemetryBar, "× without"), line.Figure/plain.micros())
-		e.report.add(line)
-		e.report.add(row{Work: w.name, InFlight: w.inFlight, Tool: "redline without telemetry", Figure: plain.micros(), Unit: "µs CPU", PerSecond: plain.perSecond()})
+		b := atMost(telemetryBar, "× without")
+		with, without, err := turns(b, func() (with, without float64, err error) {
+			if without, err = cost(); err == nil {
+				with, err = cost(all...)
+			}
+			return with, without, err
+		})
+		if err != nil {
+			return err
+		}
+		line := row{Work: w.name, InFlight: w.inFlight, Tool: "redline", Unit: "µs CPU"}
+		line.compare(b, with, without)
+		e.report.add(line, row{Work: w.name, InFlight: w.inFlight, Tool: "redline without telemetry", Figure: median(without), Unit: "µs CPU"})
 	}
 	return nil
 }

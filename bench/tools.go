@@ -1,17 +1,16 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/redline-bench/redline/e2e/binary"
+	"github.com/redline-bench/redline/internal/convert"
 )
 
 func (w work) scheme() string {
@@ -32,15 +31,9 @@ func (s sample) micros() float64 { return float64(s.cpu.Nanoseconds()) / 1e3 / f
 
 func (s sample) perSecond() float64 { return float64(s.requests) / s.wall.Seconds() }
 
-// cheapest is the sample with the lowest CPU time per request.
-func cheapest(s []sample) sample {
-	return slices.MinFunc(s, func(a, b sample) int { return int(a.micros()*1e3) - int(b.micros()*1e3) })
-}
-
-// fastest is the sample with the highest throughput.
-func fastest(s []sample) sample {
-	return slices.MaxFunc(s, func(a, b sample) int { return cmp.Compare(a.perSecond(), b.perSecond()) })
-}
+// micros are the CPU times per request, rates the requests per second.
+func micros(list []sample) []float64 { return convert.All(list, sample.micros) }
+func rates(list []sample) []float64  { return convert.All(list, sample.perSecond) }
 
 // tool is a load generator: how to call it, and where its output says how many requests got a response.
 type tool struct {

@@ -39,31 +39,24 @@ func tritonRows(ctx context.Context, e *env) error {
 	for _, inFlight := range []int{8, 64} {
 		n := strconv.Itoa(e.requests(18_000)) // fewer say more about Triton's warm-up than about the client
 		flags := []string{"-m", "simple", "-i", "grpc", "-u", triton.GRPC, "--async", "--concurrency-range", strconv.Itoa(inFlight), "--request-count", n}
-		tools := []named{
-			{"redline", append([]string{e.bin, "profile"}, flags...)},
-			{"bare loop", []string{self, "bare", triton.GRPC, strconv.Itoa(inFlight), n, request}},
-			{"perf_analyzer", append([]string{e.peers.PerfAnalyzer()}, flags...)},
-		}
-		best := map[string]float64{}
-		for round := range e.rounds + 1 {
-			for _, t := range tools {
-				if round > 0 && t.name == "perf_analyzer" {
-					continue // the bar is not made of its figure
-				}
-				rate, err := rateOf(ctx, t.argv)
-				if err != nil {
-					e.report.note("%s, Triton, %d in flight: %v", t.name, inFlight, err)
-					continue
-				}
-				best[t.name] = max(best[t.name], rate)
+		b := atLeast(0.95, "× the bare loop")
+		ours, loop, err := turns(b, func() (ours, loop float64, err error) {
+			if ours, err = rateOf(ctx, append([]string{e.bin, "profile"}, flags...)); err == nil {
+				loop, err = rateOf(ctx, []string{self, "bare", triton.GRPC, strconv.Itoa(inFlight), n, request})
 			}
+			return ours, loop, err
+		})
+		if err != nil {
+			return err
 		}
-		for _, t := range tools {
-			line := row{Work: "gRPC to a real Triton, model simple", InFlight: inFlight, Tool: t.name, Figure: best[t.name], Unit: "infer/s"}
-			if b := atLeast(0.95, "× the bare loop"); t.name == "redline" && best["bare loop"] > 0 {
-				line.judge(b, best[t.name]/best["bare loop"])
-			}
-			e.report.add(line)
+		const work = "gRPC to a real Triton, model simple"
+		line := row{Work: work, InFlight: inFlight, Tool: "redline", Unit: "infer/s"}
+		line.compare(b, ours, loop)
+		e.report.add(line, row{Work: work, InFlight: inFlight, Tool: "bare loop", Figure: median(loop), Unit: "infer/s"})
+		if rate, err := rateOf(ctx, append([]string{e.peers.PerfAnalyzer()}, flags...)); err != nil {
+			e.report.note("perf_analyzer, Triton, %d in flight: %v", inFlight, err)
+		} else {
+			e.report.add(row{Work: work, InFlight: inFlight, Tool: "perf_analyzer", Figure: rate, Unit: "infer/s"})
 		}
 		e.progress("%d in flight", inFlight)
 	}
