@@ -19,8 +19,8 @@ func TestCPURows(t *testing.T) {
 		t.Helper()
 		r := newReport("")
 		s := func(d time.Duration) (list []sample) {
-			for _, disturbed := range []time.Duration{1000, 1000, 9000, 1000, 1000, 5000, 1000, 1000} {
-				list = append(list, sample{1000, disturbed * d, time.Second})
+			for _, disturbed := range []int{1, 1, 9, 1, 1, 5, 1, 1} {
+				list = append(list, sample{1000 / disturbed, 1000 * d, time.Second})
 			}
 			return list
 		}
