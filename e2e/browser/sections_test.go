@@ -123,3 +123,16 @@ func TestClasses(t *testing.T) {
 	p = made{levels: 3, requests: 500, alter: scenarioOf(true)}.open(t)
 	p.want("the charts where a class has no rate", legend, "Requests per second by class: chat,embeddings,rerank|Mean latency by class: chat,embeddings,rerank")
 }
+
+// The page of a server that died tells the reason once, and counts the failures of the whole level: those after the last window too.
+func TestTheServerDied(t *testing.T) {
+	p := made{levels: 1, requests: 500, start: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), alter: func(res *result.Result) {
+		res.Error = "the server does not answer"
+		res.Verdict = result.Verdict{State: result.ServerFailed, Reasons: []result.Reason{{What: res.Error, Try: "look at the server's log"}}}
+		res.Levels[0].Failures = []result.Failure{{Class: "connect", Text: "connection refused", Count: 64}}
+	}}.open(t)
+	p.want("the reason in the verdict", `document.querySelector(".verdict").innerText.split("does not answer").length - 1`, "1")
+	p.want("failures", `[...document.querySelectorAll(".tile")].find((t) => t.innerText.startsWith("Failed")).querySelector("b").textContent`, "64")
+	p.want("failures of the level", `document.querySelector("#levels tbody .bad").textContent`, "64")
+	p.quiet("file://")
+}

@@ -39,6 +39,11 @@ func TestConfigurations(t *testing.T) {
 	p := made{levels: 1, requests: 500, start: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), alter: tuned}.open(t)
 	p.want("the answer", `[...document.querySelectorAll("#tune .tile")].map((t) => t.innerText.split("\n").slice(0, 2).join(" ")).join("|")`,
 		"Best, requests/s 400|instances 2|max_batch 8|Against now ×2|Measured 4 of 8")
+	outside := made{levels: 1, requests: 500, start: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), alter: func(res *result.Result) {
+		tuned(res)
+		res.Tune.Candidates[0].Knobs = map[string]any{"instances": 3, "max_batch": 16}
+	}}.open(t)
+	outside.want("a present configuration that is no candidate", `[...document.querySelectorAll("#tune .tile")].pop().innerText`, "Measured\n3 of 8\nand the present one; 12 loads")
 	p.want("what is known of the best", `document.querySelector("#tune .tile i").textContent`, "an objective fails at 410")
 	p.want("the mark of the best is not cut", `(() => {
 		const canvas = document.querySelector("#tune canvas"), ink = parseInt(getComputedStyle(document.documentElement).getPropertyValue("--c2").trim().slice(1), 16);

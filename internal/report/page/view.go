@@ -239,11 +239,12 @@ func cleanFailures(list []result.Failure) []result.Failure {
 
 func levelView(lv *result.Level) LevelView {
 	c := &lv.Client
+	failed, _ := measure.Counts(lv)
 	out := LevelView{
 		Name: measure.LevelName(lv), Load: lv.Rate, State: state(lv), Reason: cleantext.Line(lv.Reason),
 		Class:    cleantext.Line(lv.Class),
 		Open:     lv.Mode.Scheduled(),
-		Requests: c.Requests, Failed: c.Failed, Unfinished: c.Unfinished, OldestMs: ms(c.OldestNs), Throughput: round(c.InferPerSec), Latency: summary(&c.Latency),
+		Requests: c.Requests, Failed: failed, Unfinished: c.Unfinished, OldestMs: ms(c.OldestNs), Throughput: round(c.InferPerSec), Latency: summary(&c.Latency),
 		Exact: c.Latency.Exact, CallMs: ms(int64(c.CallNs)), SendMs: ms(int64(c.SendNs)), ReceiveMs: ms(int64(c.RecvNs)),
 		OverheadPct: round(c.OverheadPercent), Failures: cleanFailures(lv.Failures), Health: lv.Health, Metrics: lv.Metrics,
 		Workers: workerViews(lv.Workers),

@@ -14,8 +14,8 @@
     const box = el("section", { class: "verdict " + state, "aria-label": "verdict" });
     if (run.live) box.append(el("b", { class: "live" }, "Running"), el("span", {}, ": the results below are those up to now"));
     else box.append(el("b", {}, state), run.verdict ? ": " + run.meaning : "");
-    if (run.error) box.append(el("p", {}, run.error));
     const reasons = run.reasons || [];
+    if (run.error && !reasons.some((r) => r.what.includes(run.error))) box.append(el("p", {}, run.error));
     if (reasons.length) box.append(el("ul", {}, reasons.map((r) => el("li", {}, r.what.map((w) => el("div", {}, w)), r.try ? el("div", { class: "try" }, "Try: ", unbroken(r.try)) : null))));
     return box;
   }

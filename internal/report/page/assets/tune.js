@@ -12,7 +12,8 @@ const tuning = (() => {
     const out = [tile("Best, requests/s", num(b.capacity), b.limited_by === "client" ? "at least; the client is the limit" : b.stage === "find" ? (b.high === null ? "no load failed" : "an objective fails at " + num(b.high)) : "estimated from short probes")];
     for (const k of t.knobs) out.push(tile(k.name, String(b.knobs[k.name]), now && !same(t, b, now) ? "now " + now.knobs[k.name] : ""));
     if (now && !same(t, b, now) && now.inferences) out.push(tile("Against now", "×" + num(b.inferences / now.inferences, 3), (now.stage === "find" ? "" : "about ") + num(now.inferences) + " inferences/s now"));
-    out.push(tile("Measured", t.candidates.length + " of " + num(t.space), num(t.probes) + " loads"));
+    const listed = t.candidates.filter((c) => t.knobs.every((k) => k.values.includes(String(c.knobs[k.name])))).length; // the present one may not be
+    out.push(tile("Measured", listed + " of " + num(t.space), (listed < t.candidates.length ? "and the present one; " : "") + num(t.probes) + " loads"));
     return out;
   }
 
