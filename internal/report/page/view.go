@@ -69,25 +69,29 @@ type LevelView struct {
 	Open  bool    `json:"open,omitempty"`  // requests follow a schedule
 	Load  float64 `json:"load"`            // concurrency or rate
 	// Stages are the requested rates of a level that changes: from, to, seconds.
-	Stages      [][3]float64 `json:"stages,omitempty"`
-	State       string       `json:"state"` // stable, unstable, too short, unfinished, over the limit
-	Reason      string       `json:"reason,omitempty"`
-	Requests    uint64       `json:"requests"`
-	Failed      uint64       `json:"failed"`
-	Unfinished  uint64       `json:"unfinished,omitempty"` // in flight at the end
-	OldestMs    float64      `json:"oldest,omitempty"`     // age of the oldest
-	Hold        string       `json:"hold,omitempty"`       // requests that the server held
-	Throughput  float64      `json:"throughput"`
-	Responses   float64      `json:"responses,omitempty"`
-	Latency     Summary      `json:"latency"`
-	FromSend    *Summary     `json:"from_send,omitempty"`
-	First       *Summary     `json:"first,omitempty"`
-	Exact       bool         `json:"exact"`
-	CallMs      float64      `json:"call"`
-	SendMs      float64      `json:"send"`
-	ReceiveMs   float64      `json:"receive"`
-	OverheadPct float64      `json:"overhead"`
-	Server      *Parts       `json:"server,omitempty"`
+	Stages   [][3]float64 `json:"stages,omitempty"`
+	State    string       `json:"state"` // stable, unstable, too short, unfinished, over the limit
+	Reason   string       `json:"reason,omitempty"`
+	Requests uint64       `json:"requests"`
+	Failed   uint64       `json:"failed"`
+	// FailedEver of RequestsEver failed over the whole level; Failed and Requests are those of the windows.
+	FailedEver   uint64 `json:"failed_ever"`
+	RequestsEver uint64 `json:"requests_ever"`
+
+	Unfinished  uint64   `json:"unfinished,omitempty"` // in flight at the end
+	OldestMs    float64  `json:"oldest,omitempty"`     // age of the oldest
+	Hold        string   `json:"hold,omitempty"`       // requests that the server held
+	Throughput  float64  `json:"throughput"`
+	Responses   float64  `json:"responses,omitempty"`
+	Latency     Summary  `json:"latency"`
+	FromSend    *Summary `json:"from_send,omitempty"`
+	First       *Summary `json:"first,omitempty"`
+	Exact       bool     `json:"exact"`
+	CallMs      float64  `json:"call"`
+	SendMs      float64  `json:"send"`
+	ReceiveMs   float64  `json:"receive"`
+	OverheadPct float64  `json:"overhead"`
+	Server      *Parts   `json:"server,omitempty"`
 	// CDF is the distribution: latencies, and for each the share of requests at or below it.
 	CDF      [2][]float64     `json:"cdf"`
 	Time     *Times           `json:"time,omitempty"`
@@ -239,12 +243,12 @@ func cleanFailures(list []result.Failure) []result.Failure {
 
 func levelView(lv *result.Level) LevelView {
 	c := &lv.Client
-	failed, _ := measure.Counts(lv)
+	failed, all := measure.Counts(lv)
 	out := LevelView{
 		Name: measure.LevelName(lv), Load: lv.Rate, State: state(lv), Reason: cleantext.Line(lv.Reason),
 		Class:    cleantext.Line(lv.Class),
 		Open:     lv.Mode.Scheduled(),
-		Requests: c.Requests, Failed: failed, Unfinished: c.Unfinished, OldestMs: ms(c.OldestNs), Throughput: round(c.InferPerSec), Latency: summary(&c.Latency),
+		Requests: c.Requests, Failed: c.Failed, FailedEver: failed, RequestsEver: all, Unfinished: c.Unfinished, OldestMs: ms(c.OldestNs), Throughput: round(c.InferPerSec), Latency: summary(&c.Latency),
 		Exact: c.Latency.Exact, CallMs: ms(int64(c.CallNs)), SendMs: ms(int64(c.SendNs)), ReceiveMs: ms(int64(c.RecvNs)),
 		OverheadPct: round(c.OverheadPercent), Failures: cleanFailures(lv.Failures), Health: lv.Health, Metrics: lv.Metrics,
 		Workers: workerViews(lv.Workers),

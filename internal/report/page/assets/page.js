@@ -68,7 +68,7 @@
   function tiles(run) {
     const b = best(run);
     if (!b) return el("p", { class: "note" }, "No level was measured.");
-    const requests = run.levels.reduce((n, l) => n + l.requests, 0), failed = run.levels.reduce((n, l) => n + l.failed, 0);
+    const requests = run.levels.reduce((n, l) => n + l.requests, 0), ever = run.levels.reduce((n, l) => n + l.requests_ever, 0), failed = run.levels.reduce((n, l) => n + l.failed_ever, 0);
     const tile = (name, value, note, cls) => el("div", { class: "tile" }, el("span", {}, name), el("b", { class: cls }, value), note ? el("i", {}, note) : null);
     const p99 = enough(b.requests, 99), where = run.whole ? "of all classes" : "at " + b.name;
     const out = [
@@ -76,7 +76,7 @@
       tile("Median latency", some(b, at(b.latency, 50) ?? b.latency.avg), where),
       p99 ? tile("p99 latency", pct(b.latency, 99, b.requests), where + (b.open ? ", from the schedule" : "")) : tile("Longest latency", some(b, b.latency.max), b.requests ? "too few requests for a p99" : "no request succeeded"),
       tile("Requests", num(requests), (run.classes ? run.classes.length + " classes" : run.levels.length + (run.levels.length === 1 ? " level" : " levels")) + (run.seconds ? ", " + lasted(run.seconds) : "")),
-      tile("Failed", failed ? num(failed) : "none", failed ? num((100 * failed) / (requests + failed), 3) + " % of all requests" : "of " + num(requests) + " requests", failed ? "bad" : null),
+      tile("Failed", failed ? num(failed) : "none", failed ? num((100 * failed) / ever, 3) + " % of all requests" : "of " + num(requests) + " requests", failed ? "bad" : null),
     ];
     const first = [];
     for (const [tag, name] of [["time_to_first_token", "First token"], ["inter_token_latency", "Next tokens"], ["output_token_throughput", "Tokens"]]) {
@@ -295,7 +295,7 @@
     if (!all.length) return [];
     const frequent = new Set([...all].sort((a, b) => b.count - a.count).slice(0, mostFailures)), head = [what, "kind", "count", "first text"];
     const part = (shown) => table(head, all.filter((f) => frequent.has(f) === shown).map((f) => f.row), "stacked");
-    const out = [el("h3", { class: "after" }, "Failures"), part(true)];
+    const out = [el("h3", { class: "after" }, "Failures"), el("p", { class: "note" }, "All of them, those outside the measured windows too."), part(true)];
     if (all.length > frequent.size) out.push(el("details", {}, el("summary", {}, num(all.length - frequent.size) + " rarer failures"), part(false)));
     return out;
   }
