@@ -62,7 +62,8 @@ func (e *env) compareTools(ctx context.Context, w work, tools []tool) (map[strin
 		return nil, err
 	}
 	samples := map[string][]sample{}
-	for turn := 0; turn < leastTurns || turn < mostTurns && !w.decided(samples); turn++ {
+	broken := false // a run of ours or of the peer failed: another one may take minutes to fail
+	for turn := 0; !broken && (turn < leastTurns || turn < mostTurns && !w.decided(samples)); turn++ {
 		for _, tool := range tools {
 			if !tool.does(w.protocol) || w.tls && tool.name == "perf_analyzer" || turn > 0 && tool.name != "redline" && tool.name != w.peer {
 				continue
@@ -73,6 +74,7 @@ func (e *env) compareTools(ctx context.Context, w work, tools []tool) (map[strin
 			}
 			if err != nil {
 				e.report.note("%s, %s, %d in flight: %v", tool.name, w.name, w.inFlight, err)
+				broken = broken || tool.name == "redline" || tool.name == w.peer
 				continue
 			}
 			samples[tool.name] = append(samples[tool.name], s)

@@ -55,10 +55,9 @@ func (e *env) grow(ctx context.Context, c *curve, n int, w work) error {
 	if len(samples["redline"]) == 0 {
 		return errors.New("no run succeeded")
 	}
-	line := row{Work: c.title + fmt.Sprintf(": %d", n), InFlight: w.inFlight, Tool: "redline", Unit: "µs CPU", PerSecond: median(rates(samples["redline"]))}
-	line.Figure = median(micros(samples["redline"]))
-	c.points = append(c.points, point{float64(n), line.Figure})
-	e.report.add(line)
+	cost, rate := median(micros(samples["redline"])), median(rates(samples["redline"]))
+	c.points = append(c.points, point{float64(n), cost})
+	e.report.add(row{Work: c.title + fmt.Sprintf(": %d", n), InFlight: w.inFlight, Tool: "redline", Figure: cost, Unit: "µs CPU", PerSecond: rate})
 	return nil
 }
 

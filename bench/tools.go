@@ -41,7 +41,6 @@ type tool struct {
 	protocols string
 	argv      func(w work, s *binary.Server, p payload) []string
 	answered  *regexp.Regexp
-	slow      bool // one round is enough, unless a bar depends on it
 }
 
 func (t tool) does(protocol string) bool { return strings.Contains(t.protocols, protocol) }
@@ -80,7 +79,7 @@ func (e *env) tools() []tool {
 	}
 	if e.peers != nil {
 		tools = append(tools, tool{
-			name: "perf_analyzer", protocols: "http grpc stream", answered: requestCount, slow: true,
+			name: "perf_analyzer", protocols: "http grpc stream", answered: requestCount,
 			argv: func(w work, s *binary.Server, _ payload) []string {
 				w.requests /= 20 // it is slow, and keeps kilobytes of each request
 				return append([]string{e.peers.PerfAnalyzer(), "-x", "1"}, profileArgs(w, s)...)
