@@ -30,12 +30,11 @@ func handOver(p *command.IO, why string) int {
 		fmt.Fprintf(p.Stderr, "start %s: %v\n", path, err)
 		return command.ExitError
 	}
-	signals := make(chan os.Signal, 4)
+	signals := make(chan os.Signal, 4) // caught until this process ends: a late signal must not replace the child's exit code
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	if !signal.Ignored(syscall.SIGHUP) {
 		signal.Notify(signals, syscall.SIGHUP)
 	}
-	defer signal.Stop(signals)
 	go func() {
 		for s := range signals {
 			if s != os.Interrupt {

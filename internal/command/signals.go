@@ -59,6 +59,7 @@ type Signals struct {
 	once             sync.Once
 	done             sync.WaitGroup
 	limit            <-chan time.Time
+	hungUp           bool // a SIGHUP was caught; written by watch
 }
 
 // WatchSignals starts to catch signals. Only the first SIGHUP counts: a terminal that closes may send several. A SIGHUP
@@ -147,31 +148,34 @@ func (s *Signals) Enter(p Phase) { s.now.Store(int32(p)) }
 
 func (s *Signals) phase() Phase { return Phase(s.now.Load()) }
 
-// Stop ends the watch. It may be called twice.
+// Stop ends the watch. It may be called twice. After a SIGHUP, later ones stay without effect: one that comes between Stop and the end
+// of the process must not replace the exit code.
 func (s *Signals) Stop() {
 	s.once.Do(func() {
+		close(s.quit)
+		s.done.Wait()
+		if s.hungUp {
+			signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+		}
 		if s.caught != nil {
 			signal.Stop(s.caught)
 			signal.Stop(s.stops)
 		}
-		close(s.quit)
-		s.done.Wait()
 		s.endSoft()
 		s.endHard()
 	})
 }
 
 func (s *Signals) watch() {
-	hungUp := false
 	for nth := 1; ; {
 		select {
 		case <-s.quit:
 			return
 		case sig := <-s.caught:
-			if sig == syscall.SIGHUP && hungUp {
+			if sig == syscall.SIGHUP && s.hungUp {
 				continue
 			}
-			hungUp = hungUp || sig == syscall.SIGHUP
+			s.hungUp = s.hungUp || sig == syscall.SIGHUP
 			s.heard(sig, nth)
 			nth++
 		case <-s.limit:
