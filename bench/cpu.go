@@ -23,12 +23,12 @@ const (
 var works = []work{
 	{name: "HTTP infer, 64-byte tensor", protocol: "http", elements: small, inFlight: 8, peer: "wrk", bar: 1.25, requests: 100_000},
 	{name: "HTTP infer, 64-byte tensor", protocol: "http", elements: small, inFlight: 64, peer: "wrk", bar: 1.25, requests: 100_000},
-	{name: "HTTPS infer, 64-byte tensor", protocol: "http", tls: true, elements: small, inFlight: 8, peer: "wrk", bar: 1.0, requests: 60_000},
+	{name: "HTTPS infer, 64-byte tensor", protocol: "http", tls: true, elements: small, inFlight: 8, peer: "wrk", bar: 1.0, requests: 240_000},
 	{name: "gRPC unary infer, 64-byte tensor", protocol: "grpc", elements: small, inFlight: 8, peer: "h2load", bar: 1.0, requests: 150_000},
 	{name: "gRPC unary infer, 64-byte tensor", protocol: "grpc", elements: small, inFlight: 64, peer: "h2load", bar: 1.0, requests: 150_000},
 	{name: "gRPC stream infer, 64-byte tensor", protocol: "stream", elements: small, inFlight: 8, peer: "perf_analyzer", bar: 0.125, requests: 150_000},
 	{name: "gRPC stream infer, 64-byte tensor", protocol: "stream", elements: small, inFlight: 64, peer: "perf_analyzer", bar: 0.125, requests: 150_000},
-	{name: "HTTP infer, 1 MiB tensor", protocol: "http", elements: large, inFlight: 8, peer: "wrk", bar: 1.0, requests: 1500},
+	{name: "HTTP infer, 1 MiB tensor", protocol: "http", elements: large, inFlight: 8, peer: "wrk", bar: 1.0, requests: 6000},
 	{name: "gRPC unary infer, 1 MiB tensor", protocol: "grpc", elements: large, inFlight: 8, peer: "h2load", bar: 1.25, requests: 600},
 }
 

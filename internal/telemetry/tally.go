@@ -42,6 +42,8 @@ type Level struct {
 	// InFlight and what was asked for are 0 when the level is over.
 	InFlight                 int
 	AskedInFlight, AskedRate float64
+
+	scheduled bool // its requests have a due time
 }
 
 // end makes the values of the moment those of a level that is over.
@@ -72,7 +74,7 @@ func (t *Tally) Add(lv *result.Level, fromDue bool, r *record.Record) {
 	if r.First > from && r.Responses > 1 {
 		l.First.add(r.First - from)
 	}
-	if lv.Mode.Scheduled() {
+	if l.scheduled {
 		l.Lag.add(r.Sent - r.Due)
 	}
 }
@@ -120,7 +122,7 @@ func (t *Tally) level(lv *result.Level) *Level {
 	if before != nil && before != now.level {
 		before.end()
 	}
-	now.level.AskedInFlight, now.level.AskedRate = float64(lv.Concurrency), lv.Rate
+	now.level.AskedInFlight, now.level.AskedRate, now.level.scheduled = float64(lv.Concurrency), lv.Rate, lv.Mode.Scheduled()
 	t.current[lv.Class], t.last = now, now
 	return now.level
 }

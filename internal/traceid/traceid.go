@@ -2,10 +2,11 @@
 //
 // The choice and the names are a function of the run's key, the slot and the send time, which no two requests share. So the
 // connection pool that writes the header and the collector that later makes the span agree without passing anything on, and a request
-// that is not traced costs two hashes of an integer.
+// that is not traced costs a hash of an integer.
 package traceid
 
 import (
+	"encoding/binary"
 	"encoding/hex"
 	"math"
 	"sync/atomic"
@@ -47,10 +48,20 @@ func (s *Sampler) Of(name string) *Sampler {
 	return newSampler(key, s.limit)
 }
 
-// ID names a span by W3C's rules: the trace and the span in it.
-type ID struct {
-	Trace [16]byte
-	Span  [8]byte
+// ID names a span by W3C's rules: the trace and the span in it. Only the few requests that are traced need the bytes of both.
+type ID struct{ hash, key uint64 }
+
+// Trace is the name of the trace.
+func (id ID) Trace() (b [16]byte) {
+	binary.LittleEndian.PutUint64(b[:8], mix(id.hash+id.key))
+	binary.LittleEndian.PutUint64(b[8:], mix(id.hash^0xa5a5a5a5a5a5a5a5))
+	return b
+}
+
+// Span is the name of the span.
+func (id ID) Span() (b [8]byte) {
+	binary.LittleEndian.PutUint64(b[:], mix(id.hash+1)|1) // a name of zeros alone is not valid
+	return b
 }
 
 // Pick reports whether a request is traced, and its name.
@@ -58,15 +69,11 @@ func (s *Sampler) Pick(slot uint32, sent int64) (ID, bool) {
 	if s == nil {
 		return ID{}, false
 	}
-	h := mix(s.key ^ mix(uint64(sent)^uint64(slot)*0x9e3779b97f4a7c15))
+	h := mix(s.key ^ (uint64(sent) + uint64(slot)*0x9e3779b97f4a7c15))
 	if h > s.limit {
 		return ID{}, false
 	}
-	var id ID
-	put(id.Trace[:8], mix(h+s.key))
-	put(id.Trace[8:], mix(h^0xa5a5a5a5a5a5a5a5))
-	put(id.Span[:], mix(h+1)|1) // a name of zeros alone is not valid
-	return id, true
+	return ID{h, s.key}, true
 }
 
 // Always and Never are times for Until.
@@ -100,20 +107,15 @@ func mix(v uint64) uint64 {
 	return v ^ v>>33
 }
 
-func put(b []byte, v uint64) {
-	for i := range b {
-		b[i] = byte(v >> (8 * i))
-	}
-}
-
 // ParentSize is the length of a traceparent.
 const ParentSize = 55
 
 // AppendParent appends the value of the header traceparent, with the flag that the trace is recorded.
 func (id ID) AppendParent(b []byte) []byte {
+	trace, span := id.Trace(), id.Span()
 	b = append(b, "00-"...)
-	b = hex.AppendEncode(b, id.Trace[:])
+	b = hex.AppendEncode(b, trace[:])
 	b = append(b, '-')
-	b = hex.AppendEncode(b, id.Span[:])
+	b = hex.AppendEncode(b, span[:])
 	return append(b, "-01"...)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/redline-bench/redline/internal/compare"
 	"github.com/redline-bench/redline/internal/convert"
 	"github.com/redline-bench/redline/internal/gate"
+	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/report"
@@ -176,15 +177,18 @@ func (o *Outcome) Tap(fromSend bool) func(lv *result.Level, window int, r *recor
 	if o == nil || len(o.records) == 0 && o.telemetry == nil {
 		return nil
 	}
-	var sampled *result.Level // the level that sampler belongs to
+	var last *result.Level // the level that these belong to
 	var sampler *traceid.Sampler
+	var name string
+	var fromDue bool
 	return func(lv *result.Level, window int, r *record.Record) error {
-		if lv != sampled {
-			sampled, sampler = lv, o.spans(lv.Class)
+		if lv != last {
+			last, sampler, name, fromDue = lv, o.spans(lv.Class), measure.LoadName(lv), lv.Mode.Scheduled() && !fromSend
 		}
-		fromDue := lv.Mode.Scheduled() && !fromSend
 		o.telemetry.add(lv, fromDue, r)
-		o.trace(sampler, lv, r)
+		if id, ok := sampler.Pick(r.Slot, r.Sent); ok {
+			o.trace(id, lv.Class, name, r)
+		}
 		if len(o.records) == 0 {
 			return nil
 		}

@@ -136,13 +136,11 @@ func (o *Outcome) spans(class string) *traceid.Sampler {
 	return o.samplers[class]
 }
 
-// trace sends the span of a record that is traced.
-func (o *Outcome) trace(sampler *traceid.Sampler, lv *result.Level, r *record.Record) {
-	if id, ok := sampler.Pick(r.Slot, r.Sent); ok {
-		o.telemetry.tracer.Add(telemetry.Request{
-			ID: id, Class: lv.Class, Level: measure.LoadName(lv), Outcome: r.Class.String(), Due: r.Due, Sent: r.Sent, First: r.First, End: r.End, Responses: r.Responses,
-		})
-	}
+// trace sends the span of a record that is traced, of a traffic class and a level.
+func (o *Outcome) trace(id traceid.ID, class, level string, r *record.Record) {
+	o.telemetry.tracer.Add(telemetry.Request{
+		ID: id, Class: class, Level: level, Outcome: r.Class.String(), Due: r.Due, Sent: r.Sent, First: r.First, End: r.End, Responses: r.Responses,
+	})
 }
 
 // Responses counts the tokens of the measured responses of a language model, and sends the spans of those that are traced, with

@@ -82,11 +82,14 @@ func (s *Slot) Trace(stream *h2.Stream, c *service.Call) {
 	if s.t.cfg.Tracing == nil {
 		return
 	}
-	id, ok := s.t.cfg.Tracing.Send(uint32(c.Slot), c.Rec.Sent)
-	if !ok {
+	if id, ok := s.t.cfg.Tracing.Send(uint32(c.Slot), c.Rec.Sent); ok {
+		setParent(stream, id)
+	} else {
 		stream.Also("", nil)
-		return
 	}
+}
+
+func setParent(stream *h2.Stream, id traceid.ID) {
 	var value [traceid.ParentSize]byte
 	stream.Also("traceparent", id.AppendParent(value[:0]))
 }

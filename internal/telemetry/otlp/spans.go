@@ -29,8 +29,9 @@ const (
 type sentRequest telemetry.Request
 
 func (r *sentRequest) encode(e *encoder) {
-	e.bytes(spanTrace, r.ID.Trace[:])
-	e.bytes(spanID, r.ID.Span[:])
+	trace, span := r.ID.Trace(), r.ID.Span()
+	e.bytes(spanTrace, trace[:])
+	e.bytes(spanID, span[:])
 	e.flags(localParent)
 	e.text(spanName, "request")
 	e.number(spanKind, uint64(tracepb.Span_SPAN_KIND_CLIENT))

@@ -58,22 +58,23 @@ func at(name string, unixNano int64) *tracepb.Span_Event {
 
 // Collectors read the spans of client and server with all their fields.
 func TestSpansArrive(t *testing.T) {
-	id := traceid.ID{Trace: [16]byte{1, 2, 15: 16}, Span: [8]byte{17, 7: 24}}
+	id, _ := traceid.New(1, 7).Pick(3, 5)
+	trace, span := id.Trace(), id.Span()
 	got := sendSpans(t, otlp.Run{Service: "redline", ID: "run-1"}, func(tr *otlp.Tracer) {
 		tr.Add(telemetry.Request{
 			ID: id, Class: "chat", Level: "concurrency 4", Outcome: "server", Due: 10, Sent: 20, First: 30, End: 3000, Responses: 300,
 			Chunks: make([]int64, 1002), Input: 7, Output: 1 << 40,
 		})
 		tr.Add(telemetry.Request{ID: id, Level: "4", Outcome: "ok", Sent: 20, End: 30})
-		tr.AddServed(telemetry.Served{Trace: id.Trace, Parent: id.Span, Name: "POST /x", Version: "1.1", Status: 200, Received: 100, First: 110, End: 120})
-		tr.AddServed(telemetry.Served{Trace: id.Trace, Parent: id.Span, Name: "s/m", Version: "2", RPC: true, Status: 5, Failed: true, Received: 100, End: 130})
+		tr.AddServed(telemetry.Served{Trace: trace, Parent: span, Name: "POST /x", Version: "1.1", Status: 200, Received: 100, First: 110, End: 120})
+		tr.AddServed(telemetry.Served{Trace: trace, Parent: span, Name: "s/m", Version: "2", RPC: true, Status: 5, Failed: true, Received: 100, End: 130})
 	})
 	if got.ScopeSpans[0].Scope.Name != "github.com/redline-bench/redline" {
 		t.Errorf("the scope is %v", got.ScopeSpans[0].Scope)
 	}
 	wall := func(ns int64) uint64 { return uint64(clock.Wall(ns)) }
 	want := []*tracepb.Span{{
-		TraceId: id.Trace[:], SpanId: id.Span[:], Flags: 0x101, Name: "request", Kind: tracepb.Span_SPAN_KIND_CLIENT, StartTimeUnixNano: wall(10), EndTimeUnixNano: wall(3000),
+		TraceId: trace[:], SpanId: span[:], Flags: 0x101, Name: "request", Kind: tracepb.Span_SPAN_KIND_CLIENT, StartTimeUnixNano: wall(10), EndTimeUnixNano: wall(3000),
 		Events: []*tracepb.Span_Event{at("due", clock.Wall(10)), at("sent", clock.Wall(20)), at("first byte", clock.Wall(30)), at("end", clock.Wall(3000))}, DroppedEventsCount: 2,
 		Attributes: []*commonpb.KeyValue{
 			text("redline.level", "concurrency 4"), text("redline.outcome", "server"), number("redline.responses", 300), number("gen_ai.usage.input_tokens", 7),
@@ -81,15 +82,15 @@ func TestSpansArrive(t *testing.T) {
 		},
 		Status: &tracepb.Status{Code: tracepb.Status_STATUS_CODE_ERROR, Message: "server"},
 	}, {
-		TraceId: id.Trace[:], SpanId: id.Span[:], Flags: 0x101, Name: "request", Kind: tracepb.Span_SPAN_KIND_CLIENT, StartTimeUnixNano: wall(0), EndTimeUnixNano: wall(30),
+		TraceId: trace[:], SpanId: span[:], Flags: 0x101, Name: "request", Kind: tracepb.Span_SPAN_KIND_CLIENT, StartTimeUnixNano: wall(0), EndTimeUnixNano: wall(30),
 		Events:     []*tracepb.Span_Event{at("sent", clock.Wall(20)), at("end", clock.Wall(30))},
 		Attributes: []*commonpb.KeyValue{text("redline.level", "4"), text("redline.outcome", "ok"), number("redline.responses", 0)},
 	}, {
-		TraceId: id.Trace[:], ParentSpanId: id.Span[:], Flags: 0x301, Name: "POST /x", Kind: tracepb.Span_SPAN_KIND_SERVER, StartTimeUnixNano: 100, EndTimeUnixNano: 120,
+		TraceId: trace[:], ParentSpanId: span[:], Flags: 0x301, Name: "POST /x", Kind: tracepb.Span_SPAN_KIND_SERVER, StartTimeUnixNano: 100, EndTimeUnixNano: 120,
 		Events:     []*tracepb.Span_Event{at("received", 100), at("first response", 110), at("last response", 120)},
 		Attributes: []*commonpb.KeyValue{text("network.protocol.version", "1.1"), number("http.response.status_code", 200)},
 	}, {
-		TraceId: id.Trace[:], ParentSpanId: id.Span[:], Flags: 0x301, Name: "s/m", Kind: tracepb.Span_SPAN_KIND_SERVER, StartTimeUnixNano: 100, EndTimeUnixNano: 130,
+		TraceId: trace[:], ParentSpanId: span[:], Flags: 0x301, Name: "s/m", Kind: tracepb.Span_SPAN_KIND_SERVER, StartTimeUnixNano: 100, EndTimeUnixNano: 130,
 		Events:     []*tracepb.Span_Event{at("received", 100)},
 		Attributes: []*commonpb.KeyValue{text("network.protocol.version", "2"), text("rpc.system", "grpc"), number("rpc.grpc.status_code", 5)},
 		Status:     &tracepb.Status{Code: tracepb.Status_STATUS_CODE_ERROR},
