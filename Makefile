@@ -57,7 +57,7 @@ quick-unit:
 # `make test` sets TESTFLAGS. Vet is part of `make check`.
 GOTEST = go test -vet=off $(TESTFLAGS)
 # The race detector needs a C compiler; by default it sleeps for a second at the end of each package.
-RACETEST = CGO_ENABLED=$(NATIVE_CGO) GORACE=atexit_sleep_ms=0 $(GOTEST) $(if $(filter 1,$(NATIVE_CGO)),-race) -shuffle=on
+RACETEST = CGO_ENABLED=$(NATIVE_CGO) GORACE=atexit_sleep_ms=0 $(GOTEST) $(if $(filter 1,$(NATIVE_CGO)),-race)
 UNIT := . ./cmd/... ./internal/...
 # Packages that start goroutines, use locks or wait for connections, in their code or their tests.
 CONCURRENCY := ^\s+go (func|[a-zA-Z_.]+[(])|[.]Go[(]|"sync|synctest|httptest|net[.]Listen
@@ -67,32 +67,33 @@ flaky: ## unit tests COUNT times (10), shuffled, with the race detector, beside 
 	@scripts/flaky.sh
 
 flaky-stage: # what scripts/flaky.sh runs beside its busy processes
-	$(RACETEST) -count=$(COUNT) -timeout 60m $(PACKAGES)
+	$(RACETEST) -shuffle=on -count=$(COUNT) -timeout 60m $(PACKAGES)
 
 check: ## format, vet, lint, known vulnerabilities, generated files
 	@scripts/check.sh
 
 # The race detector makes tests several times slower: packages without concurrency run without it, and so do simulations, whose files
-# have the build constraint !race.
+# have the build constraint !race. The order of tests is fixed, so that go test keeps the outcome of a package of which nothing has changed;
+# `make flaky` changes the order.
 SIMULATIONS = $(shell grep -rlE --include='*_test.go' '^//go:build !race$$' internal | xargs -n 1 dirname | sort -u | sed 's|^|./|')
-unit: ## import direction and unit tests, shuffled, with the race detector where there is concurrency
+unit: ## import direction and unit tests, with the race detector where there is concurrency
 	failed=0; $(RACETEST) -timeout 30m $(CONCURRENT) || failed=1; \
-	$(GOTEST) -shuffle=on -timeout 30m $(SIMULATIONS) $$(go list $(UNIT) | grep -vxF "$$(go list $(CONCURRENT))") || failed=1; \
+	$(GOTEST) -timeout 30m $(SIMULATIONS) $$(go list $(UNIT) | grep -vxF "$$(go list $(CONCURRENT))") || failed=1; \
 	exit $$failed
 
 unit-native: ## unit tests of the parts that load shared libraries
 	@if [ $(NATIVE_CGO) = 1 ]; then set -x; \
-	CGO_ENABLED=1 $(GOTEST) -tags native,$(TAGS) -shuffle=on -timeout 30m ./internal/service/tritoncapi ./internal/mpi ./internal/shm; \
+	CGO_ENABLED=1 $(GOTEST) -tags native,$(TAGS) -timeout 30m ./internal/service/tritoncapi ./internal/mpi ./internal/shm; \
 	else echo "NOT TESTED: data races, and the parts that load shared libraries: no C compiler; install gcc"; [ "$${CI:-}" != true ]; fi
 
 tools: ## tests of the project's own tools
-	go -C tools test $(TESTFLAGS) ./...
+	go -C tools test -vet=off $(TESTFLAGS) ./...
 
 peers: ## install what the end-to-end tests need into the cache folder
 	@scripts/peers.sh
 
 # Tests that compare measured times, with a server's log or with another program, are named TestTimed and run alone. The others, which
-# mostly wait for windows, run four packages at once, the longest first, and four tests of each.
+# mostly wait for windows, run six packages at once, the longest first, and four tests of each.
 LONGEST := ./e2e/browser ./e2e ./e2e/qa ./e2e/clients ./e2e/llm ./e2e/conformance ./e2e/fleet ./e2e/dist ./e2e/tokenizer ./e2e/faults
 TIMED := ./e2e/tune ./e2e/find ./e2e/fleet ./e2e/interrupt ./e2e/accuracy ./e2e/llm ./e2e/planted ./e2e/pairs
 TIMED_TESTS := ^TestTimed
@@ -104,7 +105,7 @@ e2e-timed: # the tests that measure
 	$(E2E) -p 1 -run '$(TIMED_TESTS)' $(TIMED)
 
 e2e-rest: # all others
-	$(E2E) -p 4 -parallel 4 -skip '$(TIMED_TESTS)' $(LONGEST) ./e2e/...
+	$(E2E) -p 6 -parallel 4 -skip '$(TIMED_TESTS)' $(LONGEST) ./e2e/...
 
 fmt: ## format the tree
 	@if linter=$$(scripts/linter.sh); then "$$linter" fmt ./...; else gofmt -w $$(git ls-files '*.go'); fi

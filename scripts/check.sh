@@ -20,14 +20,22 @@ fmt_clean() {
   [ -z "$diff" ] || { printf '%s\nnot formatted, run make fmt\n' "$diff"; return 1; }
 }
 
-# With a C compiler the linter reads the code of redline-native. Vet reads that of redline; both differ in a few files. Without a C
-# compiler `make unit-native` says that redline-native is not tested.
+# The linter includes vet. With a C compiler it reads the code of redline-native, and vet_static reads the few packages that redline has other
+# files of. Without a C compiler `make unit-native` says that redline-native is not tested.
 lint() {
   if [ "${NATIVE_CGO:-1}" = 1 ]; then
     CGO_ENABLED=1 "$linter" run --build-tags native,grpcnotrace,netgo,osusergo ./...
   else
     "$linter" run ./...
   fi
+}
+
+vet_static() {
+  [ "${NATIVE_CGO:-1}" = 1 ] || return 0
+  local packages
+  packages=$(git grep -lE '^//go:build.*!native' -- '*.go' | xargs -n 1 dirname | sort -u | sed 's|^|./|')
+  # shellcheck disable=SC2086
+  go vet $packages
 }
 
 vet_native() {
@@ -55,13 +63,13 @@ tidy() { # tidy FOLDER
 step "format (gofmt)" gofmt_clean
 step "go.mod is tidy" tidy .
 step "go.mod of the tools is tidy" tidy tools
-step "vet" go vet ./...
 step "vet of the tools" go -C tools vet ./...
 if linter=$(scripts/linter.sh); then
   step "format (gofumpt, gci)" fmt_clean
-  step "lint" lint
+  step "lint and vet" lint
+  step "vet without the tag native" vet_static
 else
-  # The linter includes this check.
+  step "vet" go vet ./...
   step "vet with the tag native" vet_native
   [ "${CI:-}" != true ] || failed=1
 fi

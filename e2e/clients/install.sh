@@ -10,7 +10,8 @@ exec 9>"$dir/lock"
 flock 9
 [ -e "$stamp" ] && exit 0
 echo "installing the packages of the client scripts" >&2
-pip() { python3 -m pip --quiet --disable-pip-version-check install --no-warn-script-location --root-user-action ignore --upgrade --target "$dir" "$@"; }
+# Python compiles the modules that are used when they are used first.
+pip() { python3 -m pip --quiet --disable-pip-version-check install --no-compile --no-warn-script-location --root-user-action ignore --upgrade --target "$dir" "$@"; }
 pip numpy grpcio grpcio-health-checking grpcio-reflection aiohttp geventhttpclient python-rapidjson openai anthropic
 # The protocol of TensorFlow Serving alone, without TensorFlow. Its own pins are far older than what the others need.
 pip --no-deps min-tfs-client

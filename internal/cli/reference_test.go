@@ -1,4 +1,4 @@
-//go:generate go test -run ^TestReference$ . -update
+//go:generate go test -vet=off -run ^TestReference$ . -update
 
 package cli
 

@@ -11,7 +11,7 @@ import (
 func (w *Window) Client(d time.Duration) result.Client {
 	c := result.Client{
 		Requests: w.requests, Responses: w.responses, Sequences: w.sequences, Delayed: w.delayed, Failed: w.failed,
-		Unanswered: w.unanswered,
+		Unanswered: w.unanswered, Resent: w.resent,
 		DurationNs: int64(d),
 	}
 	w.rates(&c, d)

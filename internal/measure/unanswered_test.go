@@ -37,3 +37,20 @@ func TestRequestsWithoutAResponseCount(t *testing.T) {
 		t.Errorf("the timeline has %d ends and %d responses", ended, responses)
 	}
 }
+
+// Requests that were sent again are counted, failed ones too.
+func TestRequestsThatWereSentAgainCount(t *testing.T) {
+	setup := measure.Setup{Batch: 1}
+	w, total := measure.NewWindow(setup), measure.NewWindow(setup)
+	w.Add(rec(10, 10, 20))
+	again := rec(10, 10, 20)
+	again.Flags = record.Resent
+	w.Add(again)
+	failed := *again
+	failed.Class = record.Transport
+	w.Add(&failed)
+	total.Merge(w)
+	if c := total.Client(time.Second); c.Requests != 2 || c.Failed != 1 || c.Resent != 2 {
+		t.Errorf("%d requests, %d failed, %d sent again; want 2, 1, 2", c.Requests, c.Failed, c.Resent)
+	}
+}

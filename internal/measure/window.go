@@ -46,6 +46,7 @@ type Window struct {
 
 	requests, responses, sequences, delayed, failed uint64
 	unanswered                                      uint64 // requests that succeeded without a response
+	resent                                          uint64 // requests that were sent again
 
 	callNs, sendNs, recvNs int64
 	flightNs               int64  // time in flight within the window, of all requests, failed ones too
@@ -84,6 +85,9 @@ func (w *Window) Add(r *record.Record) {
 		return
 	}
 	w.span.add(r)
+	if r.Flags&record.Resent != 0 {
+		w.resent++
+	}
 	if r.Class != record.OK {
 		w.failed++
 		return
@@ -156,6 +160,7 @@ func (w *Window) Merge(o *Window) {
 	w.delayed += o.delayed
 	w.failed += o.failed
 	w.unanswered += o.unanswered
+	w.resent += o.resent
 	w.callNs += o.callNs
 	w.sendNs += o.sendNs
 	w.recvNs += o.recvNs

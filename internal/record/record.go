@@ -39,6 +39,7 @@ const (
 	Delayed    // sent later than the schedule allows
 	EmptyFinal // the last response carried no outputs: it ends the stream but is not a response
 	Closing    // sent to end an open sequence; not part of the load and not measured
+	Resent     // sent again, because the server left the connection or refused the request before a response
 )
 
 // Record is one ended request. Times are readings of clock.Now.

@@ -46,6 +46,10 @@ func writeProblems(p *page, l *result.Level) {
 		p.linef("  %s %d of %d requests ended without one; their latency is the time until the server ended them",
 			p.paint(yellow, "No response:"), n, l.Client.Requests)
 	}
+	if n := l.Client.Resent; n > 0 {
+		p.linef("  %s %d of %d requests: the server left their connection or refused them before a response",
+			p.paint(yellow, "Sent again:"), n, l.Client.Requests+l.Client.Failed)
+	}
 	switch n := l.Client.Unfinished; n {
 	case 0:
 	case 1:

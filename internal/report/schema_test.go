@@ -1,4 +1,4 @@
-//go:generate go test -run ^TestSchema$ . -update
+//go:generate go test -vet=off -run ^TestSchema$ . -update
 
 package report_test
 

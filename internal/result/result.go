@@ -209,6 +209,9 @@ type Client struct {
 	Failed    uint64 `json:"failed"`
 	// Unanswered counts the Requests that succeeded without a response, which a decoupled model may do.
 	Unanswered uint64 `json:"requests_without_response,omitempty"`
+	// Resent counts the requests, failed ones too, that were sent again because the server had left their connection or refused them before a
+	// response. Their latency starts at the first send.
+	Resent uint64 `json:"requests_sent_again,omitempty"`
 	// Unfinished counts the requests in flight at the end; OldestNs is the age of the oldest, measured like Latency.
 	Unfinished uint64 `json:"requests_in_flight_at_end,omitempty"`
 	OldestNs   int64  `json:"oldest_in_flight_ns,omitempty"`

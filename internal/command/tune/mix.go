@@ -217,6 +217,7 @@ func addClient(sum, c *result.Client) {
 	sum.Failed += c.Failed
 	sum.Delayed += c.Delayed
 	sum.Unanswered += c.Unanswered
+	sum.Resent += c.Resent
 	sum.Unfinished += c.Unfinished
 	sum.OldestNs = max(sum.OldestNs, c.OldestNs)
 	sum.InferPerSec += c.InferPerSec

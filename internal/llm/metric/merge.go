@@ -9,7 +9,7 @@ import (
 // MergeClients merges the summaries of several runs: it sums counts and times, and averages rates and latencies.
 func MergeClients(runs []result.Client) result.Client {
 	out := runs[len(runs)-1]
-	out.Requests, out.Responses, out.Sequences, out.Delayed, out.Failed, out.Unanswered, out.DurationNs = 0, 0, 0, 0, 0, 0, 0
+	out.Requests, out.Responses, out.Sequences, out.Delayed, out.Failed, out.Unanswered, out.Resent, out.DurationNs = 0, 0, 0, 0, 0, 0, 0, 0
 	for _, c := range runs {
 		out.Requests += c.Requests
 		out.Responses += c.Responses
@@ -17,6 +17,7 @@ func MergeClients(runs []result.Client) result.Client {
 		out.Delayed += c.Delayed
 		out.Failed += c.Failed
 		out.Unanswered += c.Unanswered
+		out.Resent += c.Resent
 		out.DurationNs += c.DurationNs
 	}
 	mean := func(of func(c *result.Client) float64) float64 {

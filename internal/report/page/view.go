@@ -81,6 +81,7 @@ type LevelView struct {
 	Unfinished  uint64   `json:"unfinished,omitempty"` // in flight at the end
 	OldestMs    float64  `json:"oldest,omitempty"`     // age of the oldest
 	Hold        string   `json:"hold,omitempty"`       // requests that the server held
+	SentAgain   uint64   `json:"sent_again,omitempty"` // requests that were sent again
 	Throughput  float64  `json:"throughput"`
 	Responses   float64  `json:"responses,omitempty"`
 	Latency     Summary  `json:"latency"`
@@ -270,6 +271,7 @@ func levelView(lv *result.Level) LevelView {
 	if c.First != nil && c.First.Count > 0 {
 		out.First = new(summary(c.First))
 	}
+	out.SentAgain = lv.Client.Resent
 	if lv.Hold != nil {
 		out.Hold = lv.Hold.String()
 	}

@@ -35,6 +35,9 @@ func TestRefusedStreamsAreSentAgain(t *testing.T) {
 		if call.Rec.Class != want {
 			t.Errorf("refused %d times: %v: %v", refusals, call.Rec.Class, call.Err)
 		}
+		if again := call.Rec.Flags&record.Resent != 0; again != (refusals > 0) {
+			t.Errorf("refused %d times: recorded as sent again: %v", refusals, again)
+		}
 		if want == record.OK && srv.Refusals() != -1 {
 			t.Errorf("refused %d times: %d requests more than that", refusals, -srv.Refusals())
 		}

@@ -60,7 +60,7 @@ func (s *Slot) begin(c *service.Call, now int64) {
 	c.Err = nil
 	r := &c.Rec
 	r.Class, r.First, r.End, r.In, r.Responses, r.Late = record.OK, 0, 0, 0, 0, 0
-	r.Flags &^= record.EmptyFinal
+	r.Flags &^= record.EmptyFinal | record.Resent
 	r.Sent = now
 	s.room = s.t.cfg.MaxResponse
 	s.held.Release()
@@ -105,6 +105,7 @@ func (s *Slot) Resend(err error) bool {
 		return false
 	}
 	s.resends++
+	s.call.Rec.Flags |= record.Resent
 	s.on.send(s)
 	// The goroutine that is here belongs to the connection that ended: it will not write for another one.
 	if c := s.on.conn.Load(); c != nil {

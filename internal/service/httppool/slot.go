@@ -75,6 +75,7 @@ func newSlot(t *Transport, i int) *slot {
 func (s *slot) send(c *service.Call) {
 	c.Rec.Sent = clock.Now()
 	c.Rec.Written = 0
+	c.Rec.Flags &^= record.Resent
 	s.sending.Store(true)
 	s.seq.Add(1)
 	s.call.Store(c)
@@ -265,6 +266,7 @@ func (s *slot) lost(conn *h1.Conn, err error) {
 		// late. The request is sent once more.
 		s.retried = err
 		c.Rec.Written = 0
+		c.Rec.Flags |= record.Resent
 	default:
 		s.fail(c, Failure(service.OpInfer, s.t.cfg.Addr, err))
 	}

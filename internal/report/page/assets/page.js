@@ -276,6 +276,8 @@
     const out = [table(head, rows, "full")];
     const held = run.levels.filter((l) => l.hold);
     if (held.length) out.push(el("p", { class: "note" }, "Held by the server: " + held.map((l) => l.name + ": " + l.hold).join("; ") + "."));
+    const again = run.levels.filter((l) => l.sent_again);
+    if (again.length) out.push(el("p", { class: "note" }, "Sent again, because the server left their connection or refused them before a response: " + again.map((l) => l.name + ": " + num(l.sent_again) + " of " + num(l.requests + l.failed) + " requests").join("; ") + "."));
     if (run.levels.some((l) => l.from_send)) out.push(el("p", { class: "note" }, "Latency above counts from the schedule. From the send alone, which hides a client or a queue that is late:"), short("from_send"));
     if (run.levels.some((l) => l.first)) out.push(el("p", { class: "note" }, "Time to the first response:"), short("first"));
     out.push(...failureTables(run, what));
