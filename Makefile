@@ -113,7 +113,7 @@ fmt: ## format the tree
 generate: ## protocol code and docs/flags.md
 	go generate ./...
 
-bench: build ## compare with wrk, h2load, perf_analyzer and a bare loop; about eight minutes
+bench: build ## compare with wrk, h2load, perf_analyzer and a bare loop; 20 to 30 minutes
 	go run ./bench -bin bin/redline -out out/bench
 
 # As in `make test`, tests that measure times run alone; at the end, so do the checks that need steady windows. All others
