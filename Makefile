@@ -93,7 +93,7 @@ peers: ## install what the end-to-end tests need into the cache folder
 	@scripts/peers.sh
 
 # Tests that compare measured times, with a server's log or with another program, are named TestTimed and run alone. The others, which
-# mostly wait for windows, run six packages at once, the longest first, and four tests of each.
+# mostly wait for windows, run four packages at once, the longest first, and four tests of each.
 LONGEST := ./e2e/browser ./e2e ./e2e/qa ./e2e/clients ./e2e/llm ./e2e/conformance ./e2e/fleet ./e2e/dist ./e2e/tokenizer ./e2e/faults
 TIMED := ./e2e/tune ./e2e/find ./e2e/fleet ./e2e/interrupt ./e2e/accuracy ./e2e/llm ./e2e/planted ./e2e/pairs
 TIMED_TESTS := ^TestTimed
@@ -105,7 +105,7 @@ e2e-timed: # the tests that measure
 	$(E2E) -p 1 -run '$(TIMED_TESTS)' $(TIMED)
 
 e2e-rest: # all others
-	$(E2E) -p 6 -parallel 4 -skip '$(TIMED_TESTS)' $(LONGEST) ./e2e/...
+	$(E2E) -p 4 -parallel 4 -skip '$(TIMED_TESTS)' $(LONGEST) ./e2e/...
 
 fmt: ## format the tree
 	@if linter=$$(scripts/linter.sh); then "$$linter" fmt ./...; else gofmt -w $$(git ls-files '*.go'); fi

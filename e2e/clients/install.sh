@@ -12,7 +12,8 @@ flock 9
 echo "installing the packages of the client scripts" >&2
 # Python compiles the modules that are used when they are used first.
 pip() { python3 -m pip --quiet --disable-pip-version-check install --no-compile --no-warn-script-location --root-user-action ignore --upgrade --target "$dir" "$@"; }
-pip numpy grpcio grpcio-health-checking grpcio-reflection aiohttp geventhttpclient python-rapidjson openai anthropic
+pip 'numpy<3' grpcio==1.85.1 grpcio-health-checking==1.85.1 grpcio-reflection==1.85.1 aiohttp==3.14.5 geventhttpclient==2.6.1 \
+  python-rapidjson==1.25 openai==3.49.0 anthropic==2.8.0
 # The protocol of TensorFlow Serving alone, without TensorFlow. Its own pins are far older than what the others need.
-pip --no-deps min-tfs-client
+pip --no-deps min-tfs-client==1.0.2
 touch "$stamp"

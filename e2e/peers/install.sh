@@ -42,7 +42,7 @@ X
 echo "installing the real perf_analyzer" >&2
 pip --target "$dir/client" --no-compile --no-deps tritonclient==2.60.0
 chmod +x "$dir/client/bin/perf_analyzer"
-pip --target "$dir/cudart" --no-deps nvidia-cuda-runtime-cu12
+pip --target "$dir/cudart" --no-deps nvidia-cuda-runtime-cu12==12.9.79
 cudart=$dir/cudart/nvidia/cuda_runtime/lib
 ln -sf libcudart.so.12 "$cudart/libcudart.so"
 if "$dir/client/bin/perf_analyzer" --version >/dev/null 2>&1; then

@@ -43,7 +43,7 @@ func InstallGRPCTools(ctx context.Context) (string, error) {
 // TensorFlow come from a small package: TensorFlow itself is not needed.
 func InstallServingAPI(ctx context.Context) (string, error) {
 	return venv(ctx, "tensorflow-serving-api-2.8.0",
-		"grpcio", "protobuf==3.20.3", "--no-deps", "min-tfs-client==1.0.2", "tensorflow-serving-api==2.8.0")
+		"grpcio==1.85.1", "protobuf==3.20.3", "--no-deps", "min-tfs-client==1.0.2", "tensorflow-serving-api==2.8.0")
 }
 
 // TorchServe is an installation of TorchServe and the Java that it runs on.
@@ -57,7 +57,7 @@ func InstallTorchServe(ctx context.Context) (*TorchServe, error) {
 		return nil, err
 	}
 	dir, err := venv(ctx, "torchserve-0.12.0",
-		"torchserve==0.12.0", "torch-model-archiver==0.12.0", "psutil", "packaging", "pillow", "pyyaml", "setuptools<81")
+		"torchserve==0.12.0", "torch-model-archiver==0.12.0", "psutil==7.2.2", "packaging==26.3", "pillow==13.0.0", "pyyaml==6.0.3", "setuptools<81")
 	if err != nil {
 		return nil, err
 	}

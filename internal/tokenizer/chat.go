@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/redline-bench/redline/internal/convert"
 	"github.com/redline-bench/redline/internal/tokenizer/jinja"
 )
 
@@ -66,7 +67,8 @@ func (t *Tokenizer) render(vars map[string]any) (string, error) {
 	if t.chat == nil {
 		return "", ErrNoTemplate
 	}
-	if list, ok := vars["messages"].(*jinja.List); !ok || len(list.Items) == 0 {
+	list, ok := vars["messages"].(*jinja.List)
+	if !ok || len(list.Items) == 0 {
 		return "", errConversation
 	}
 	all := map[string]any{"tools": nil, "documents": nil}
@@ -74,11 +76,28 @@ func (t *Tokenizer) render(vars map[string]any) (string, error) {
 		all[k] = v
 	}
 	maps.Copy(all, vars)
+	all["messages"] = &jinja.List{Items: convert.All(list.Items, withoutNulls)}
 	s, err := t.chat.pick(all["tools"] != nil).Render(all)
 	if err != nil {
 		return "", fmt.Errorf("chat template: %w", err)
 	}
 	return s, nil
+}
+
+// withoutNulls is a message without the fields that are null, as transformers has it since 5.23: templates handle fields that are missing,
+// and would write "None".
+func withoutNulls(message any) any {
+	d, ok := message.(*jinja.Dict)
+	if !ok {
+		return message
+	}
+	out := jinja.NewDict()
+	d.Each(func(key string, v any) {
+		if v != nil {
+			out.Set(key, v)
+		}
+	})
+	return out
 }
 
 // ErrNoTemplate means that the files of a tokenizer have no chat template.

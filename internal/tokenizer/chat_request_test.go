@@ -37,6 +37,10 @@ func TestRenderRequest(t *testing.T) {
 	// Arguments of calls are objects to a template; the order of their keys stays.
 	f(plain, `{"messages":[{"content":null,"tool_calls":[{"function":{"name":"f","arguments":"{\"z\": 1, \"a\": 2}"}}]}]}`, `[]{"name": "f", "arguments": {"z": 1, "a": 2}}>`)
 	f(plain, `{"messages":[{"content":"","tool_calls":[{"function":{"name":"f","arguments":"{"}}]}]}`, `[]{"name": "f", "arguments": "{"}>`)
+	// Fields that are null are missing to a template.
+	if got, err := plain.Render([]byte(`[{"role":"assistant","content":null}]`), true); err != nil || got != "[]>" {
+		t.Errorf("%q, %v", got, err)
+	}
 	parts := load(`{% for m in messages %}{% if m.content is string %}{{ m.content }}{% else %}{% for p in m.content %}({{ p.text }}){% endfor %}{% endif %}{% endfor %}`)
 	f(parts, `{"messages":[{"content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}]}`, "(a)(b)")
 	f(parts, `{"messages":[{"content":"a"}]}`, "a")
