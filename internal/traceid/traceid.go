@@ -64,7 +64,7 @@ func (id ID) Span() (b [8]byte) {
 	return b
 }
 
-// Pick reports whether a request is traced, and its name.
+// Pick reports whether a request is traced, and its name. It runs for every request, and is small enough for the compiler to inline it.
 func (s *Sampler) Pick(slot uint32, sent int64) (ID, bool) {
 	if s == nil {
 		return ID{}, false

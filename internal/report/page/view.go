@@ -249,7 +249,7 @@ func levelView(lv *result.Level) LevelView {
 		Name: measure.LevelName(lv), Load: lv.Rate, State: state(lv), Reason: cleantext.Line(lv.Reason),
 		Class:    cleantext.Line(lv.Class),
 		Open:     lv.Mode.Scheduled(),
-		Requests: c.Requests, Failed: c.Failed, FailedEver: failed, RequestsEver: all, Unfinished: c.Unfinished, OldestMs: ms(c.OldestNs), Throughput: round(c.InferPerSec), Latency: summary(&c.Latency),
+		Requests: c.Requests, Failed: c.Failed, FailedEver: failed, RequestsEver: all, Unfinished: c.Unfinished, OldestMs: ms(c.OldestNs), SentAgain: c.Resent, Throughput: round(c.InferPerSec), Latency: summary(&c.Latency),
 		Exact: c.Latency.Exact, CallMs: ms(int64(c.CallNs)), SendMs: ms(int64(c.SendNs)), ReceiveMs: ms(int64(c.RecvNs)),
 		OverheadPct: round(c.OverheadPercent), Failures: cleanFailures(lv.Failures), Health: lv.Health, Metrics: lv.Metrics,
 		Workers: workerViews(lv.Workers),
@@ -271,7 +271,6 @@ func levelView(lv *result.Level) LevelView {
 	if c.First != nil && c.First.Count > 0 {
 		out.First = new(summary(c.First))
 	}
-	out.SentAgain = lv.Client.Resent
 	if lv.Hold != nil {
 		out.Hold = lv.Hold.String()
 	}

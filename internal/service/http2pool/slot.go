@@ -89,6 +89,7 @@ func (s *Slot) Trace(stream *h2.Stream, c *service.Call) {
 	}
 }
 
+// setParent gives the stream a traceparent. It is not part of Trace, which runs for every request and must stay small.
 func setParent(stream *h2.Stream, id traceid.ID) {
 	var value [traceid.ParentSize]byte
 	stream.Also("traceparent", id.AppendParent(value[:0]))
