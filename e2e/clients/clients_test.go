@@ -39,7 +39,7 @@ func python(t *testing.T) string {
 
 func notTested(t *testing.T, err error) {
 	t.Helper()
-	outcome.NotTested(t, "Python clients on the reference server", err, "python3 with pip")
+	outcome.NotTested(t, "Python clients on the reference server", err, "python3 with venv")
 }
 
 // Every function of every script is a test of its own.

@@ -109,7 +109,7 @@ func TestRealPerfAnalyzer(t *testing.T) {
 	}
 	p, err := peers.Install(t.Context())
 	if err != nil {
-		outcome.NotTested(t, "the real perf_analyzer on the reference server", err, "python3 with pip, and apt where the C library is old")
+		outcome.NotTested(t, "the real perf_analyzer on the reference server", err, "python3 with venv, and apt where the C library is old")
 	}
 	s := start(t)
 	dir := t.TempDir()

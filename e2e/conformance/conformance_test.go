@@ -10,7 +10,7 @@ import (
 	"github.com/redline-bench/redline/internal/testkit/outcome"
 )
 
-const installPeers = "Python 3 with pip, and apt"
+const installPeers = "Python 3 with venv, and apt"
 
 // TestRealPeers compares Redline with perf_analyzer, case by case, on one real Triton; then the numbers of both on
 // a model that always takes the same time.

@@ -1,5 +1,5 @@
 // Package dynamicgrpc_test loads a service made with grpcio-tools from PyPI, step by step as perf_analyzer's guide
-// does, and in Redline's own ways. It needs Python 3 with pip.
+// does, and in Redline's own ways. It needs Python 3 with venv.
 package dynamicgrpc_test
 
 import (

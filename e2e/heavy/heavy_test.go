@@ -76,7 +76,7 @@ func newTriton(t *testing.T) (*triton, *peers.Peers) {
 	t.Helper()
 	p, err := peers.Install(t.Context())
 	if err != nil {
-		outcome.NotTested(t, "programs that drive perf_analyzer on the real Triton", err, "python3 with pip")
+		outcome.NotTested(t, "programs that drive perf_analyzer on the real Triton", err, "python3 with venv")
 	}
 	dir := t.TempDir()
 	s := &triton{launcher: filepath.Join(dir, "tritonserver"), models: filepath.Join(dir, "models")}

@@ -1,5 +1,5 @@
 // Package openai_test loads real OpenAI-compatible servers: llama.cpp's own, from PyPI, with a tiny model of random
-// weights that is made here. It needs Python 3 with pip.
+// weights that is made here. It needs Python 3 with venv.
 package openai_test
 
 import (

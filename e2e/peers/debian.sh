@@ -8,7 +8,7 @@ exec 9>"$dir.lock"
 flock 9
 [ -e "$dir/ready" ] && exit 0
 rm -rf "$dir"
-mkdir -p "$dir"/{state/lists/partial,cache/archives/partial,unpacked}
+mkdir -p "$dir"/{cache/archives/partial,unpacked}
 case $program in
   nginx | prometheus) packages=("$program") ;;
   chromium) packages=(chromium fonts-roboto-unhinted fonts-dejavu-core) ;;
@@ -19,12 +19,19 @@ case $program in
   *) echo "unknown program $program" >&2; exit 1 ;;
 esac
 command -v apt-get >/dev/null || { echo "no apt-get: install $program by hand" >&2; exit 1; }
-apt=(apt-get -qq -o Dir::State::lists="$dir/state/lists" -o Dir::Cache="$dir/cache" -o Debug::NoLocking=1 -o APT::Sandbox::User=root
+# All programs share the lists of packages, which are read again after an hour.
+lists=$(dirname "$dir")/debian-lists
+mkdir -p "$lists/partial"
+exec 8>"$lists.lock"
+apt=(apt-get -qq -o Dir::State::lists="$lists" -o Dir::Cache="$dir/cache" -o Debug::NoLocking=1 -o APT::Sandbox::User=root
   -o Acquire::http::Timeout=20 -o Acquire::https::Timeout=20 -o Acquire::Retries=1)
-"${apt[@]}" update
+flock 8
+[ -n "$(find "$lists/ready" -mmin -60 2>/dev/null)" ] || { "${apt[@]}" -o APT::Update::Error-Mode=any update && touch "$lists/ready"; }
+flock --shared 8
 "${apt[@]}" install --download-only --reinstall -y --no-install-recommends "${packages[@]}"
 for package in "$dir"/cache/archives/*.deb; do dpkg -x "$package" "$dir/unpacked"; done
-rm -rf "${dir:?}/cache" "${dir:?}/state"
+exec 8>&-
+rm -rf "${dir:?}/cache"
 
 root=$dir/unpacked
 lib=$(echo "$root"/usr/lib/*-linux-gnu)

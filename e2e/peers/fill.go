@@ -101,8 +101,8 @@ func runScript(ctx context.Context, script string, args []string) error {
 	return nil
 }
 
-// patience limits how long pip waits for a response and how often it asks, so that a broken network is found out soon.
-func patience() []string { return []string{"PIP_DEFAULT_TIMEOUT=20", "PIP_RETRIES=2"} }
+// patience limits how long pip and uv wait for a response and how often they ask, so that a broken network is found out soon.
+func patience() []string { return []string{"PIP_DEFAULT_TIMEOUT=20", "PIP_RETRIES=2", "UV_HTTP_TIMEOUT=20", "UV_HTTP_RETRIES=2"} }
 
 func tail(s string, n int) string {
 	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")

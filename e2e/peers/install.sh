@@ -7,8 +7,9 @@
 #   libc/     a C library new enough for perf_analyzer    from Debian 13, unpacked beside, never installed
 #
 # and two launchers, tritonserver and perf_analyzer. Packages are asked for by name from the registries that
-# pip and apt are set up for. Usage: install.sh DIR. Needs python3 with pip, and apt where the C library is old.
+# pip and apt are set up for. Usage: install.sh DIR. Needs python3 with venv, and apt where the C library is old.
 set -euo pipefail
+source "$(dirname "$0")/uv.sh"
 dir=$1
 stamp=$dir/ready-6
 [ -e "$stamp" ] && exit 0
@@ -20,13 +21,14 @@ flock 9
 py=$(command -v python3)
 pyversion=$("$py" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 pylib=$("$py" -c 'import sysconfig; print(sysconfig.get_config_var("LIBDIR"))')
-pip() { "$py" -m pip --quiet --disable-pip-version-check install --no-warn-script-location --root-user-action ignore --upgrade "$@"; }
+# Python compiles the modules that are used when they are used first.
+install() { uv pip install --python "$py" "$@"; }
 
 echo "installing the real tritonserver" >&2
-pip --target "$dir/server" --no-compile --no-deps nvidia-pytriton==0.7.0
+install --target "$dir/server" --no-deps nvidia-pytriton==0.7.0
 home=$dir/server/pytriton/tritonserver
 # The backend looks for modules in the machine's Python and in its own folder, and ignores PYTHONPATH.
-pip --target "$home/backends/python" 'numpy<2'
+install --target "$home/backends/python" 'numpy<2'
 stub=$home/python_backend_stubs/$pyversion/triton_python_backend_stub
 [ -e "$stub" ] || { echo "this tritonserver has no Python backend for Python $pyversion" >&2; exit 1; }
 cp "$stub" "$home/backends/python/"
@@ -40,9 +42,9 @@ exec "$home/bin/tritonserver" --backend-directory="$home/backends" --cache-direc
 X
 
 echo "installing the real perf_analyzer" >&2
-pip --target "$dir/client" --no-compile --no-deps tritonclient==2.60.0
+install --target "$dir/client" --no-deps tritonclient==2.60.0
 chmod +x "$dir/client/bin/perf_analyzer"
-pip --target "$dir/cudart" --no-deps nvidia-cuda-runtime-cu12==12.9.79
+install --target "$dir/cudart" --no-deps nvidia-cuda-runtime-cu12==12.9.79
 cudart=$dir/cudart/nvidia/cuda_runtime/lib
 ln -sf libcudart.so.12 "$cudart/libcudart.so"
 if "$dir/client/bin/perf_analyzer" --version >/dev/null 2>&1; then

@@ -10,7 +10,7 @@ import (
 )
 
 // InstallNATS builds nats-server, in the version of the module that is embedded, into the user's cache folder and returns its path. It
-// has the build settings of the Makefile, so that nearly all of it is in the build cache already.
+// has the build settings of the Makefile: after `make build`, nearly all of it is in the build cache. So prefetch does not build it.
 func InstallNATS(ctx context.Context) (string, error) {
 	const module = "github.com/nats-io/nats-server/v2"
 	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Version}}", module).Output()

@@ -31,7 +31,7 @@ func InstallHypercorn(ctx context.Context) (string, error) {
 
 // InstallValidators makes a virtual environment with pandas and pyarrow, validators of JSON Schema and CycloneDX, and mypy.
 func InstallValidators(ctx context.Context) (string, error) {
-	return venv(ctx, "validators-1", "pandas==3.1.1", "pyarrow==26.0.1", "jsonschema==4.26.0", "cyclonedx-python-lib[json-validation]==11.12.0", "mypy==2.4.1")
+	return venv(ctx, "validators-2", "pip==26.3", "pandas==3.1.1", "pyarrow==26.0.1", "jsonschema==4.26.0", "cyclonedx-python-lib[json-validation]==11.12.0", "mypy==2.4.1")
 }
 
 // InstallGRPCTools makes a virtual environment with gRPC for Python and its code generator.
@@ -70,7 +70,7 @@ func InstallTorchServe(ctx context.Context) (*TorchServe, error) {
 
 // InstallClients puts the Python packages that the scripts of e2e/clients need into a folder of modules.
 func InstallClients(ctx context.Context) (string, error) {
-	return Fill(ctx, "clients", "ready-2", "e2e/clients/install.sh")
+	return Fill(ctx, "clients", "ready-3", "e2e/clients/install.sh")
 }
 
 // Lists of the Python programs that drive perf_analyzer or that write the files that Redline writes.

@@ -3,6 +3,7 @@
 # Usage: venv.sh DIR [PACKAGE...] [--no-deps PACKAGE...]: what stands behind --no-deps comes without its dependencies.
 # Needs python3 with venv.
 set -euo pipefail
+source "$(dirname "$0")/uv.sh"
 dir=$1
 shift
 # A virtual environment works only where it was made: a lock, not a rename, keeps others away.
@@ -10,14 +11,14 @@ exec 9>"$dir.lock"
 flock 9
 [ -e "$dir/ready" ] && exit 0
 rm -rf "$dir"
-python3 -m venv "$dir"
+uv venv --python "$(command -v python3)" "$dir"
 # Python compiles the modules that are used when they are used first.
-pip() { "$dir/bin/pip" --quiet --disable-pip-version-check install --no-compile "$@"; }
+install() { uv pip install --python "$dir/bin/python" "$@"; }
 whole=()
 while [ $# -gt 0 ] && [ "$1" != --no-deps ]; do
   whole+=("$1")
   shift
 done
-[ ${#whole[@]} = 0 ] || pip "${whole[@]}"
-[ $# = 0 ] || pip "$@"
+[ ${#whole[@]} = 0 ] || install "${whole[@]}"
+[ $# = 0 ] || install "$@"
 touch "$dir/ready"

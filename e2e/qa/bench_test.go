@@ -49,7 +49,7 @@ func newBench(t *testing.T, folders []string, args ...string) *bench {
 	t.Helper()
 	p, err := peers.Install(t.Context())
 	if err != nil {
-		outcome.NotTested(t, "the checks of Triton's own tests", err, "Python 3 with pip, and apt")
+		outcome.NotTested(t, "the checks of Triton's own tests", err, "Python 3 with venv, and apt")
 	}
 	b := &bench{peers: p, shared: []string{"none", "system"}}
 	if b.bin, err = binary.Build(t.TempDir()); err != nil {

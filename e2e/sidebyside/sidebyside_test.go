@@ -35,7 +35,7 @@ func both(t *testing.T) *two {
 	}
 	p, err := peers.Install(t.Context())
 	if err != nil {
-		outcome.NotTested(t, "answers to wrong requests beside a real Triton", err, "python3 with pip")
+		outcome.NotTested(t, "answers to wrong requests beside a real Triton", err, "python3 with venv")
 	}
 	bin := binary.Built(t)
 	var s two

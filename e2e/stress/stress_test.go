@@ -130,7 +130,7 @@ const stubLost = " is not healthy."
 func TestRealTriton(t *testing.T) {
 	p, err := peers.Install(t.Context())
 	if err != nil {
-		outcome.NotTested(t, "stress and simple against the real Triton", err, "python3 with pip")
+		outcome.NotTested(t, "stress and simple against the real Triton", err, "python3 with venv")
 	}
 	bin, flat := binary.Built(t), t.TempDir()
 	for _, name := range []string{

@@ -65,7 +65,7 @@ func startTriton(t *testing.T, args ...string) *peers.Triton {
 	outcome.HeavyOnly(t, "a real Triton that traces")
 	p, err := peers.Install(t.Context())
 	if err != nil {
-		outcome.NotTested(t, "a real Triton that traces", err, "Python with pip")
+		outcome.NotTested(t, "a real Triton that traces", err, "Python with venv")
 	}
 	s, err := p.StartTritonWith(t.Context(), t.TempDir(), []string{filepath.Join(binary.Root(), "e2e", "models")}, args...)
 	if err != nil {

@@ -1,6 +1,6 @@
 // Package tfserving_test loads a server built on the protocol files of tensorflow-serving-api from PyPI: messages
 // and services are TensorFlow Serving's own, only what runs behind them is ours. TensorFlow itself, which that
-// package wants too, is not needed: its messages come from a small package. It needs Python 3 with pip.
+// package wants too, is not needed: its messages come from a small package. It needs Python 3 with venv.
 package tfserving_test
 
 import (

@@ -1,5 +1,5 @@
 // Package torchserve_test loads the real TorchServe, from PyPI, with a small model archive made here. It needs
-// Python 3 with pip, and Java 11 or newer or apt, which brings it.
+// Python 3 with venv, and Java 11 or newer or apt, which brings it.
 package torchserve_test
 
 import (

@@ -33,7 +33,7 @@ func newRig(t *testing.T) *rig {
 	t.Helper()
 	peer, err := peers.Install(t.Context())
 	if err != nil {
-		outcome.NotTested(t, "Triton in process", err, "python3 with pip")
+		outcome.NotTested(t, "Triton in process", err, "python3 with venv")
 	}
 	bin := binary.Built(t)
 	r := &rig{models: filepath.Join(t.TempDir(), "models")}

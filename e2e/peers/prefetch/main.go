@@ -1,4 +1,4 @@
-// Command prefetch installs every peer that `make test` needs into the user's cache folder, a few at a time, and prints
+// Command prefetch installs every peer that `make test` downloads into the user's cache folder, a few at a time, and prints
 // one line for each. With -heavy it installs those of `make test-heavy` too. It ends with 1 if one could not be installed.
 package main
 
@@ -57,7 +57,6 @@ func all(heavy bool) []peer {
 		of("zsh", peers.InstallZsh),
 		of("fish", peers.InstallFish),
 		of("nginx", peers.InstallNginx),
-		of("nats-server", peers.InstallNATS),
 		of("Prometheus", peers.InstallPrometheus),
 		of("hypercorn", peers.InstallHypercorn),
 		of("rpm", peers.InstallRPM),
