@@ -26,7 +26,10 @@ exec 8>"$lists.lock"
 apt=(apt-get -qq -o Dir::State::lists="$lists" -o Dir::Cache="$dir/cache" -o Debug::NoLocking=1 -o APT::Sandbox::User=root
   -o Acquire::http::Timeout=20 -o Acquire::https::Timeout=20 -o Acquire::Retries=1)
 flock 8
-[ -n "$(find "$lists/ready" -mmin -60 2>/dev/null)" ] || { "${apt[@]}" -o APT::Update::Error-Mode=any update && touch "$lists/ready"; }
+if [ -z "$(find "$lists/ready" -mmin -60 2>/dev/null)" ]; then
+  "${apt[@]}" -o APT::Update::Error-Mode=any update
+  touch "$lists/ready"
+fi
 flock --shared 8
 "${apt[@]}" install --download-only --reinstall -y --no-install-recommends "${packages[@]}"
 for package in "$dir"/cache/archives/*.deb; do dpkg -x "$package" "$dir/unpacked"; done
