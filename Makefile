@@ -10,7 +10,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 TAGS := grpcnotrace$(if $(filter Linux,$(shell uname)),$(comma)netgo$(comma)osusergo)
 # All stages compile with equal flags and without C, so that the build cache has each package once, for every stage and every clone.
 # The exceptions are the race detector and redline-native.
-export GOFLAGS := $(strip $(filter-out -trimpath -tags=%,$(GOFLAGS)) -trimpath -tags=$(TAGS))
+export GOFLAGS := $(strip $(filter-out -trimpath -tags=% -toolexec=%,$(GOFLAGS)) -trimpath -tags=$(TAGS) -toolexec=$(CURDIR)/scripts/tool.sh)
 export CGO_ENABLED := 0
 GOFLAGS_BUILD := -ldflags "-s -w -X main.version=$(VERSION)"
 FUZZTIME ?= 20s
@@ -21,6 +21,9 @@ export NATIVE_CGO := $(shell command -v $${CC:-cc} >/dev/null 2>&1 && echo 1 || 
 # Programs that `make peers` unpacked, for machines that do not have them.
 CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/redline
 export PATH := $(PATH):$(CACHE)/debian-mpiexec:$(CACHE)/debian-zsh:$(CACHE)/debian-fish
+# Their Python packages are installed without compiled modules: Python compiles what is used, once, and keeps it here.
+export PYTHONPYCACHEPREFIX := $(CACHE)/pycache
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help build redline demo test quick quick-scripts quick-unit flaky flaky-stage check unit unit-native tools peers e2e e2e-timed e2e-rest fmt generate bench test-heavy soak fuzz heavy-rest heavy-timed heavy-steady cover dist wheel site clean
 

@@ -25,7 +25,7 @@ trim() {
 # build compiles the linter in $source, outside this module, so that it is not in go.mod.
 build() {
   local module
-  export GOFLAGS="-trimpath -buildvcs=false" CGO_ENABLED=0
+  export GOFLAGS="${GOFLAGS:-} -trimpath -buildvcs=false" CGO_ENABLED=0
   module=$(cd "$source" && go mod download -json "github.com/golangci/golangci-lint/v2@$version" | awk -F'"' '$2 == "Dir" || $2 == "Error" { print $4 }') || { echo "$module"; return 1; }
   cp -r "$module/." "$source" && chmod -R u+w "$source" &&
     trim <"$module/$list" >"$source/$list" &&

@@ -8,7 +8,7 @@ if [ ! -x "$dir/nfpm" ]; then
   mkdir -p "$dir"
   echo "building nfpm $version (once)" >&2
   # Built outside the module, so that it is not in go.mod.
-  if ! (cd "$dir" && GOFLAGS=-mod=mod GOBIN="$dir" CGO_ENABLED=0 go install -trimpath -ldflags=-s \
+  if ! (cd "$dir" && GOFLAGS="${GOFLAGS:-} -mod=mod" GOBIN="$dir" CGO_ENABLED=0 go install -trimpath -ldflags=-s \
       "github.com/goreleaser/nfpm/v2/cmd/nfpm@$version" >"$dir/log" 2>&1); then
     echo "nfpm $version could not be built: $(tail -1 "$dir/log"); the Go module proxy must be reachable once" >&2
     exit 1

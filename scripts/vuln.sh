@@ -21,7 +21,7 @@ if [ ! -x "$dir/govulncheck" ]; then
   mkdir -p "$dir"
   echo "building govulncheck $version (once)" >&2
   # Built outside the module, so that it is not in go.mod.
-  (cd "$dir" && GOFLAGS=-mod=mod GOBIN="$dir" CGO_ENABLED=0 go install -trimpath -ldflags=-s "golang.org/x/vuln/cmd/govulncheck@$version" >"$dir/log" 2>&1) ||
+  (cd "$dir" && GOFLAGS="${GOFLAGS:-} -mod=mod" GOBIN="$dir" CGO_ENABLED=0 go install -trimpath -ldflags=-s "golang.org/x/vuln/cmd/govulncheck@$version" >"$dir/log" 2>&1) ||
     not_checked "govulncheck $version could not be built: $(tail -1 "$dir/log"); the Go module proxy must be reachable once"
 fi
 

@@ -58,7 +58,7 @@ func TestPythonClients(t *testing.T) {
 		t.Run(script, func(t *testing.T) {
 			cmd := exec.CommandContext(t.Context(), "python3", "run.py", script)
 			cmd.Dir = "scripts"
-			cmd.Env = append(os.Environ(), "PYTHONPATH="+modules, "PYTHONDONTWRITEBYTECODE=1", "ADDRESSES="+string(addresses))
+			cmd.Env = append(os.Environ(), "PYTHONPATH="+modules, "ADDRESSES="+string(addresses))
 			if script == "others" {
 				// TensorFlow Serving's protocol files were generated long ago: only this form still reads them.
 				cmd.Env = append(cmd.Env, "PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION=python")

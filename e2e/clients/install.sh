@@ -11,7 +11,6 @@ exec 9>"$dir/lock"
 flock 9
 [ -e "$stamp" ] && exit 0
 echo "installing the packages of the client scripts" >&2
-# Python compiles the modules that are used when they are used first.
 install() { uv pip install --python "$(command -v python3)" --target "$dir" "$@"; }
 install 'numpy<3' grpcio==1.85.1 grpcio-health-checking==1.85.1 grpcio-reflection==1.85.1 aiohttp==3.14.5 geventhttpclient==2.6.1 \
   python-rapidjson==1.25 openai==3.49.0 anthropic==2.8.0

@@ -38,7 +38,7 @@ func TestSecurePorts(t *testing.T) {
 			}
 			cmd := exec.CommandContext(t.Context(), "python3", "run.py", "secure")
 			cmd.Dir = "scripts"
-			cmd.Env = append(os.Environ(), "PYTHONPATH="+modules, "PYTHONDONTWRITEBYTECODE=1", "ADDRESSES="+string(addresses), "CERTIFICATES="+string(files), "TOKEN=sesame")
+			cmd.Env = append(os.Environ(), "PYTHONPATH="+modules, "ADDRESSES="+string(addresses), "CERTIFICATES="+string(files), "TOKEN=sesame")
 			out, err := cmd.CombinedOutput()
 			report(t, out)
 			if err != nil && !t.Failed() {

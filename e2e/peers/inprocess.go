@@ -71,7 +71,7 @@ func (p *Peers) InProcess(ctx context.Context, dir, program string) (launcher, h
 		return "", "", err
 	}
 	launcher = filepath.Join(dir, "perf_analyzer")
-	script := "#!/bin/sh\nexport PYTHONDONTWRITEBYTECODE=1 CUDA_VISIBLE_DEVICES=\n" +
+	script := "#!/bin/sh\nunset PYTHONPYCACHEPREFIX\nexport PYTHONDONTWRITEBYTECODE=1 CUDA_VISIBLE_DEVICES=\n" +
 		"export LD_LIBRARY_PATH='" + libs + "'\n" +
 		"exec '" + named + "' \"$@\"\n"
 	return launcher, home, os.WriteFile(launcher, []byte(script), 0o755)

@@ -11,7 +11,7 @@
 set -euo pipefail
 source "$(dirname "$0")/uv.sh"
 dir=$1
-stamp=$dir/ready-6
+stamp=$dir/ready-7
 [ -e "$stamp" ] && exit 0
 mkdir -p "$dir"
 exec 9>"$dir/lock"
@@ -21,14 +21,13 @@ flock 9
 py=$(command -v python3)
 pyversion=$("$py" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 pylib=$("$py" -c 'import sysconfig; print(sysconfig.get_config_var("LIBDIR"))')
-# Python compiles the modules that are used when they are used first.
 install() { uv pip install --python "$py" "$@"; }
 
 echo "installing the real tritonserver" >&2
 install --target "$dir/server" --no-deps nvidia-pytriton==0.7.0
 home=$dir/server/pytriton/tritonserver
 # The backend looks for modules in the machine's Python and in its own folder, and ignores PYTHONPATH.
-install --target "$home/backends/python" 'numpy<2'
+install --target "$home/backends/python" --compile-bytecode 'numpy<2'
 stub=$home/python_backend_stubs/$pyversion/triton_python_backend_stub
 [ -e "$stub" ] || { echo "this tritonserver has no Python backend for Python $pyversion" >&2; exit 1; }
 cp "$stub" "$home/backends/python/"
@@ -36,6 +35,7 @@ chmod +x "$home/bin/tritonserver" "$home/backends/python/triton_python_backend_s
 
 cat >"$dir/tritonserver" <<X
 #!/bin/sh
+unset PYTHONPYCACHEPREFIX
 export PYTHONDONTWRITEBYTECODE=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 CUDA_VISIBLE_DEVICES=
 export LD_LIBRARY_PATH="$pylib:$dir/server/nvidia_pytriton.libs\${LD_LIBRARY_PATH:+:\$LD_LIBRARY_PATH}" PATH="$(dirname "$py"):\$PATH"
 exec "$home/bin/tritonserver" --backend-directory="$home/backends" --cache-directory="$home/caches" --repoagent-directory="$home/repoagents" "\$@"

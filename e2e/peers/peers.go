@@ -19,7 +19,7 @@ type Peers struct{ Dir string }
 
 // Install makes sure that the peers are there.
 func Install(ctx context.Context) (*Peers, error) {
-	dir, err := Fill(ctx, "peers", "ready-6", "e2e/peers/install.sh")
+	dir, err := Fill(ctx, "peers", "ready-7", "e2e/peers/install.sh")
 	if err != nil {
 		return nil, err
 	}

@@ -12,7 +12,6 @@ flock 9
 [ -e "$dir/ready" ] && exit 0
 rm -rf "$dir"
 uv venv --python "$(command -v python3)" "$dir"
-# Python compiles the modules that are used when they are used first.
 install() { uv pip install --python "$dir/bin/python" "$@"; }
 whole=()
 while [ $# -gt 0 ] && [ "$1" != --no-deps ]; do
