@@ -97,7 +97,7 @@ peers: ## install what the end-to-end tests need into the cache folder
 
 # Tests that compare measured times, with a server's log or with another program, are named TestTimed and run alone. The others, which
 # mostly wait for windows, run four packages at once, the longest first, and four tests of each.
-LONGEST := ./e2e/browser ./e2e ./e2e/qa ./e2e/clients ./e2e/llm ./e2e/conformance ./e2e/fleet ./e2e/dist ./e2e/tokenizer ./e2e/faults
+LONGEST := ./e2e/browser ./e2e ./e2e/qa ./e2e/clients ./e2e/llm ./e2e/conformance ./e2e/fleet ./e2e/dist ./e2e/tokenizer ./e2e/newcomer ./e2e/faults ./e2e/stress ./e2e/tune ./e2e/kinds
 TIMED := ./e2e/tune ./e2e/find ./e2e/fleet ./e2e/interrupt ./e2e/accuracy ./e2e/llm ./e2e/planted ./e2e/pairs
 TIMED_TESTS := ^TestTimed
 E2E = REDLINE_BIN_DIR=$(CURDIR)/bin $(GOTEST) -count=1 -timeout 60m

@@ -19,6 +19,7 @@ const noticedWithin = 5 * time.Second
 // Of four workers one is killed, one hangs and one is cut off from NATS. The coordinator notices each within the promised time, by the time of the
 // fault here and the time of the loss in the result. The fourth goes on.
 func TestTimedLostWorkersAreNoticed(t *testing.T) {
+	t.Parallel()
 	disturbance.Try(t, func() error {
 		l := open(t, 3)
 		cut := newCut(t, strings.TrimPrefix(l.address, "nats://u:p@"))

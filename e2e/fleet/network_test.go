@@ -125,6 +125,7 @@ func (l *distantLab) profile(t *testing.T, args ...string) *process {
 // Three workers at different distances, whose packets take different times in the two directions and get lost, deliver the rate of the plan. The
 // result is that of all raw records, and what it states about clocks and about the start is true: the network itself has the log.
 func TestTimedWorkersFarApart(t *testing.T) {
+	t.Parallel()
 	disturbance.Try(t, func() error { return farApart(t) })
 }
 

@@ -102,7 +102,9 @@ func runScript(ctx context.Context, script string, args []string) error {
 }
 
 // patience limits how long pip and uv wait for a response and how often they ask, so that a broken network is found out soon.
-func patience() []string { return []string{"PIP_DEFAULT_TIMEOUT=20", "PIP_RETRIES=2", "UV_HTTP_TIMEOUT=20", "UV_HTTP_RETRIES=2"} }
+func patience() []string {
+	return []string{"PIP_DEFAULT_TIMEOUT=20", "PIP_RETRIES=2", "UV_HTTP_TIMEOUT=20", "UV_HTTP_RETRIES=2"}
+}
 
 func tail(s string, n int) string {
 	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")

@@ -151,6 +151,7 @@ func eventually(t *testing.T, what string, seen func() bool) {
 
 // The true best of models of known law is found.
 func TestTimedFindsTheBest(t *testing.T) {
+	t.Parallel()
 	f := func(model, rule, vary, knob string, want float64, more ...string) {
 		t.Run(model, func(t *testing.T) {
 			t.Parallel()
@@ -181,6 +182,7 @@ func TestTimedFindsTheBest(t *testing.T) {
 // law_crowded takes 100 with two instances and fewer with three. With 3 of 5 requests for law_instances, its three instances take 250
 // requests/s of all, and so do two instances of law_crowded.
 func TestTimedModelsTogether(t *testing.T) {
+	t.Parallel()
 	s := start(t, "--load-model", "law_instances", "--load-model", "law_crowded")
 	before := config(t, s.HTTP, "law_instances") + config(t, s.HTTP, "law_crowded")
 	disturbance.Try(t, func() error {
