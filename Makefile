@@ -62,9 +62,10 @@ GOTEST = go test -vet=off $(TESTFLAGS)
 # The race detector needs a C compiler; by default it sleeps for a second at the end of each package.
 RACETEST = CGO_ENABLED=$(NATIVE_CGO) GORACE=atexit_sleep_ms=0 $(GOTEST) $(if $(filter 1,$(NATIVE_CGO)),-race)
 UNIT := . ./cmd/... ./internal/...
-# Packages that start goroutines, use locks or wait for connections, in their code or their tests.
+# Packages that start goroutines, use locks or wait for connections, in their code or their tests. Those of the command line are not among them:
+# for the race detector, everything that Redline consists of would be compiled once more. `make flaky` runs them with it.
 CONCURRENCY := ^\s+go (func|[a-zA-Z_.]+[(])|[.]Go[(]|"sync|synctest|httptest|net[.]Listen
-CONCURRENT = $(shell grep -rlE --include='*.go' '$(CONCURRENCY)' cmd internal | xargs -n 1 dirname | sort -u | sed 's|^|./|')
+CONCURRENT = $(shell grep -rlE --include='*.go' '$(CONCURRENCY)' internal | grep -vE '^internal/(cli|command)/' | xargs -n 1 dirname | sort -u | sed 's|^|./|')
 
 flaky: ## unit tests COUNT times (10), shuffled, with the race detector, beside one busy process per core
 	@scripts/flaky.sh
