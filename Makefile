@@ -25,7 +25,7 @@ export PATH := $(PATH):$(CACHE)/debian-mpiexec:$(CACHE)/debian-zsh:$(CACHE)/debi
 export PYTHONPYCACHEPREFIX := $(CACHE)/pycache
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help build redline demo test quick quick-scripts quick-unit flaky flaky-stage check unit unit-native tools peers e2e e2e-timed e2e-rest fmt generate bench test-heavy soak fuzz heavy-rest heavy-timed heavy-steady cover dist wheel site clean
+.PHONY: help build redline demo test quick quick-scripts quick-unit flaky flaky-stage check unit unit-race unit-plain unit-native tools peers e2e e2e-timed e2e-rest fmt generate bench test-heavy soak fuzz heavy-rest heavy-timed heavy-steady cover dist wheel site clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -45,7 +45,7 @@ demo: ## measure several concurrencies on the embedded server; prints where the 
 TESTRUN := go run -C tools ./testrun -dir $(CURDIR)
 
 test: ## everything that must hold: static checks, unit tests, end to end, real peers; ends with a summary
-	@$(TESTRUN) -background peers=unit check build tools unit unit-native e2e-timed e2e-rest
+	@$(TESTRUN) -background peers=unit-race check build tools unit-race+unit-plain+unit-native e2e-timed e2e-rest
 
 quick: redline ## about a minute, for the everyday edit: vet, unit tests without the race detector, scripts
 	@$(MAKE) --no-print-directory --output-sync=line --keep-going -j 2 quick-scripts quick-unit
@@ -81,9 +81,13 @@ check: ## format, vet, lint, known vulnerabilities, generated files
 # `make flaky` changes the order.
 SIMULATIONS = $(shell grep -rlE --include='*_test.go' '^//go:build !race$$' internal | xargs -n 1 dirname | sort -u | sed 's|^|./|')
 unit: ## import direction and unit tests, with the race detector where there is concurrency
-	failed=0; $(RACETEST) -timeout 30m $(CONCURRENT) || failed=1; \
-	$(GOTEST) -timeout 30m $(SIMULATIONS) $$(go list $(UNIT) | grep -vxF "$$(go list $(CONCURRENT))") || failed=1; \
-	exit $$failed
+	@$(MAKE) --no-print-directory --keep-going unit-race unit-plain
+
+unit-race: # what waits longest goes first
+	$(RACETEST) -timeout 30m ./internal/fleet ./internal/term $(CONCURRENT)
+
+unit-plain:
+	$(GOTEST) -timeout 30m $(SIMULATIONS) $$(go list $(UNIT) | grep -vxF "$$(go list $(CONCURRENT))")
 
 unit-native: ## unit tests of the parts that load shared libraries
 	@if [ $(NATIVE_CGO) = 1 ]; then set -x; \

@@ -1,9 +1,10 @@
 // Command testrun runs the stages of `make test`, each a target of the Makefile, and prints one summary at the end:
 // what passed, failed, was inconclusive or was not tested, and how much time and CPU time each stage took.
 //
-//	testrun [-background STAGE=NEEDED_BY] [-repeat-until TIME] STAGE ...
+//	testrun [-background STAGE=NEEDED_BY] [-repeat-until TIME] STAGE[+STAGE...] ...
 //
-// Every stage runs, even if an earlier one failed. A background stage starts first and must end before the stage that needs it.
+// Every stage runs, even if an earlier one failed. A background stage starts first and must end before the stage that needs it. Stages that are
+// joined by + run at the same time.
 // Stages that run `go test` get TESTFLAGS=-json. Inconclusive tests, whose measurement other work on the machine disturbed, run once
 // more at the end, unless the run has taken -repeat-until by then. The exit status is 1 if anything failed.
 package main
@@ -15,6 +16,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -46,15 +48,16 @@ func run() error {
 	if early != "" {
 		waitEarly = r.startBackground(ctx, early)
 	}
-	for _, name := range flag.Args() {
-		if name == neededBy {
+	for _, names := range flag.Args() {
+		stages := strings.Split(names, "+")
+		if slices.Contains(stages, neededBy) {
 			waitEarly()
 		}
 		if ctx.Err() != nil {
-			r.log.fail("stage "+name, "interrupted before it ran")
+			r.log.fail("stage "+names, "interrupted before it ran")
 			continue
 		}
-		r.stage(ctx, name)
+		r.together(ctx, stages)
 	}
 	if ctx.Err() == nil {
 		r.retryInconclusive(ctx)

@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
 )
@@ -44,6 +43,18 @@ func (r *runner) stage(ctx context.Context, name string) {
 	r.stages = append(r.stages, stageTime{name, time.Since(begun), cpuTime(cmd), err == nil})
 }
 
+// together runs stages at the same time. The output of the first appears at once, that of the others behind it.
+func (r *runner) together(ctx context.Context, names []string) {
+	var waits []func()
+	for _, name := range names[1:] {
+		waits = append(waits, r.startBackground(ctx, name))
+	}
+	r.stage(ctx, names[0])
+	for _, wait := range waits {
+		wait()
+	}
+}
+
 // startBackground starts a stage whose output appears when the returned function has waited for its end.
 func (r *runner) startBackground(ctx context.Context, name string) (wait func()) {
 	begun := time.Now()
@@ -61,10 +72,9 @@ func (r *runner) startBackground(ctx context.Context, name string) (wait func())
 	return func() {
 		t := <-took
 		fmt.Fprintf(r.out, "\n==== %s (ran beside the stages above)\n", name)
-		for line := range strings.Lines(text.String()) {
-			r.log.plain(r.out, line)
-		}
-		if err != nil {
+		before := r.log.failures()
+		r.log.read(&text, r.out, name)
+		if err != nil && r.log.failures() == before {
 			r.log.fail("stage "+name, err.Error())
 		}
 		r.stages = append(r.stages, stageTime{name + " (beside)", t, cpuTime(cmd), err == nil})

@@ -120,6 +120,25 @@ func TestPatternSelectsOneSubtest(t *testing.T) {
 	}
 }
 
+// Stages at the same time are all in the summary: what a test of the second one did, and that the third failed.
+func TestStagesTogether(t *testing.T) {
+	dir := t.TempDir()
+	const event = `{"Action":"pass","Package":"example.com/p","Test":"TestOne"}`
+	makefile := "first:\n\t@echo one\nsecond:\n\t@echo '" + event + "'\nthird:\n\t@echo three; exit 3\n"
+	if err := os.WriteFile(filepath.Join(dir, "Makefile"), []byte(makefile), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	r := runner{dir: dir, out: &out}
+	r.together(t.Context(), []string{"first", "second", "third"})
+	r.summary(0)
+	for _, want := range []string{"one", "second (beside)", "three", "FAILED:\n  stage third: exit status 2", "1 passed, 1 failed"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the output lacks %q:\n%s", want, out.String())
+		}
+	}
+}
+
 // Every stage runs to its end, also when an earlier one failed.
 func TestStagesAfterAFailureRun(t *testing.T) {
 	dir := t.TempDir()
