@@ -10,7 +10,9 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 TAGS := grpcnotrace$(if $(filter Linux,$(shell uname)),$(comma)netgo$(comma)osusergo)
 # All stages compile with equal flags and without C, so that the build cache has each package once, for every stage and every clone.
 # The exceptions are the race detector and redline-native.
-export GOFLAGS := $(strip $(filter-out -trimpath -tags=% -toolexec=%,$(GOFLAGS)) -trimpath -tags=$(TAGS) -toolexec=$(CURDIR)/scripts/tool.sh)
+# scripts/tool.sh makes compiling cheaper; GOFLAGS cannot name a folder with a space.
+TOOLEXEC := $(if $(word 2,$(CURDIR)),,-toolexec=$(CURDIR)/scripts/tool.sh)
+export GOFLAGS := $(strip $(filter-out -trimpath -tags=% -toolexec=%,$(GOFLAGS)) -trimpath -tags=$(TAGS) $(TOOLEXEC))
 export CGO_ENABLED := 0
 GOFLAGS_BUILD := -ldflags "-s -w -X main.version=$(VERSION)"
 FUZZTIME ?= 20s

@@ -58,26 +58,35 @@ func (c *counted) Unload(ctx context.Context) error {
 	return err
 }
 
+// callLimit is how long a call that loads or unloads the model may take.
+const callLimit = time.Minute
+
 // Unload unloads the model at this interval and loads it again after down, until ctx ends. It always leaves the model loaded. It
 // returns how often it unloaded the model.
 func Unload(ctx context.Context, c Control, every, down time.Duration) (n int, err error) {
 	for clock.Sleep(ctx, every) {
-		err = c.Unload(ctx)
+		// The end of ctx does not cancel the call: the server could obey a canceled one after the model has been loaded again.
+		err = whole(ctx, c.Unload)
 		if err == nil {
 			n++
 			clock.Sleep(ctx, down)
 		}
-		again, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
-		back := c.Load(again)
-		cancel()
+		back := whole(ctx, c.Load)
 		if err == nil { // a server that refuses to unload refuses to load with the same message
 			err = back
 		}
-		if err != nil && ctx.Err() == nil { // when ctx ends, calls may be canceled
+		if err != nil && ctx.Err() == nil { // what ended ctx may have ended the server too
 			return n, err
 		}
 	}
 	return n, nil
+}
+
+// whole makes a call that ctx does not cancel.
+func whole(ctx context.Context, call func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callLimit)
+	defer cancel()
+	return call(ctx)
 }
 
 // cutDuring reports whether a connection was cut between two times.

@@ -104,3 +104,34 @@ func TestChaosLeavesTheModelLoaded(t *testing.T) {
 func TestCutterWithNothingToCut(t *testing.T) {
 	newCutter(t, "127.0.0.1:1").Cut(rand.New(rand.NewPCG(1, 1)))
 }
+
+// late obeys a canceled call to unload the model after the next call to load it, as a server can.
+type late struct {
+	end              context.CancelFunc // of the run
+	loaded, unloaded bool
+}
+
+func (l *late) Unload(ctx context.Context) error {
+	l.end()
+	if ctx.Err() != nil {
+		l.unloaded = true
+		return ctx.Err()
+	}
+	l.loaded = false
+	return nil
+}
+
+func (l *late) Load(context.Context) error {
+	l.loaded = !l.unloaded
+	return nil
+}
+
+// A run that ends while the model is being unloaded leaves the model loaded.
+func TestTheModelIsLoadedAtTheEnd(t *testing.T) {
+	ctx, end := context.WithCancel(t.Context())
+	defer end()
+	l := &late{end: end, loaded: true}
+	if n, err := stress.Unload(ctx, l, time.Millisecond, time.Millisecond); n != 1 || err != nil || !l.loaded {
+		t.Errorf("unloaded %d times (%v), loaded at the end: %v", n, err, l.loaded)
+	}
+}
