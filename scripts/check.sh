@@ -24,7 +24,7 @@ fmt_clean() {
 
 # The linter includes vet. With a C compiler it reads the code of redline-native; redline itself has two files of a few lines that it does not
 # read. Without a C compiler `make unit-native` says that redline-native is not tested.
-# It collects garbage less often, up to the memory that it takes without these settings.
+# GOGC lets the linter use more memory and less CPU time; GOMEMLIMIT is the memory that it takes without GOGC.
 lint() {
   export GOGC=400 GOMEMLIMIT=2000MiB
   if [ "${NATIVE_CGO:-1}" = 1 ]; then

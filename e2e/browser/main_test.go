@@ -40,8 +40,8 @@ var (
 	missing error // why there is no browser
 )
 
-// unused are features of Chromium that no page needs. Each window would have two more pages, which nobody sees, for the list below its
-// address bar; they took half of the CPU time of these tests.
+// unused are features of Chromium that the tests turn off. For the suggestions below its address bar, Chromium loads two hidden pages in each
+// window; they took half of the CPU time of these tests.
 const unused = "WebUIOmniboxPopup,WebUIOmniboxAimPopup,Translate"
 
 func TestMain(m *testing.M) {
