@@ -64,10 +64,11 @@ GOTEST = go test -vet=off $(TESTFLAGS)
 # The race detector needs a C compiler; by default it sleeps for a second at the end of each package.
 RACETEST = CGO_ENABLED=$(NATIVE_CGO) GORACE=atexit_sleep_ms=0 $(GOTEST) $(if $(filter 1,$(NATIVE_CGO)),-race)
 UNIT := . ./cmd/... ./internal/...
-# Packages that start goroutines, use locks or wait for connections, in their code or their tests. The packages of the command line import
-# all others, and compiling all of them for the race detector takes a minute; so only `make flaky` runs those with it.
-CONCURRENCY := ^\s+go (func|[a-zA-Z_.]+[(])|[.]Go[(]|"sync|synctest|httptest|net[.]Listen
-CONCURRENT = $(shell grep -rlE --include='*.go' '$(CONCURRENCY)' internal | grep -vE '^internal/(cli|command)/' | xargs -n 1 dirname | sort -u | sed 's|^|./|')
+# Packages that start goroutines or wait for connections, in their code or in their tests, or whose tests use locks. The packages of the
+# command line import all others, and compiling all of them for the race detector takes a minute; so only `make flaky` runs those with it.
+CONCURRENCY := ^\s+go (func|[a-zA-Z_.]+[(])|[.]Go[(]|synctest|httptest|net[.]Listen
+CONCURRENT = $(shell { grep -rlE --include='*.go' '$(CONCURRENCY)' internal; grep -rl --include='*_test.go' '"sync' internal; } \
+  | grep -vE '^internal/(cli|command)/' | xargs grep -LE '^//go:build !race$$' | xargs -n 1 dirname | sort -u | sed 's|^|./|')
 
 flaky: ## unit tests COUNT times (10), shuffled, with the race detector, beside one busy process per core
 	@scripts/flaky.sh

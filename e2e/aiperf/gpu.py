@@ -1,6 +1,6 @@
-"""Reads a page of DCGM's exporter with AIPerf's own collector, and our files of GPUs with AIPerf's own models.
+"""Reads pages of DCGM's exporter with AIPerf's own collector, and our files of GPUs with AIPerf's own models.
 
-usage: gpu.py PAGE_FILE GPU_TELEMETRY_JSONL SUMMARY_JSON
+usage: gpu.py PAGES_JSON GPU_TELEMETRY_JSONL SUMMARY_JSON
 """
 
 import json
@@ -12,7 +12,7 @@ from aiperf.common.models.telemetry_models import TelemetryHierarchy
 from aiperf.gpu_telemetry.constants import GPU_TELEMETRY_COUNTER_METRICS, GPU_TELEMETRY_METRICS_CONFIG
 from aiperf.gpu_telemetry.dcgm_collector import DCGMTelemetryCollector
 
-page = open(sys.argv[1]).read()
+pages = json.load(open(sys.argv[1]))
 lines = [TelemetryRecord.model_validate_json(line) for line in open(sys.argv[2])]
 summary = JsonExportData.model_validate_json(open(sys.argv[3]).read()).telemetry_data
 
@@ -20,7 +20,7 @@ def plain(record):
     return record.model_dump(exclude_none=True, exclude={"timestamp_ns", "telemetry_source_url"})
 
 collector = DCGMTelemetryCollector(dcgm_url="http://host/metrics")
-theirs = [plain(r) for r in collector._parse_metrics_to_records(page)]
+theirs = [[plain(r) for r in collector._parse_metrics_to_records(page)] for page in pages]
 
 hierarchy = TelemetryHierarchy()
 for line in lines:
@@ -42,7 +42,7 @@ for endpoint in summary.endpoints.values():
 
 print(json.dumps({
     "theirs": theirs,
-    "ours": [plain(r) for r in lines[-len(theirs):]],
+    "ours": [plain(r) for r in lines[-len(theirs[0]):]],
     "lines": len(lines),
     "gpus": sum(len(e.gpus) for e in summary.endpoints.values()),
     "energy": [g.metrics["nvidia_energy_consumption"].avg for e in summary.endpoints.values() for g in e.gpus.values()],

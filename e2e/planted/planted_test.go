@@ -49,6 +49,7 @@ func TestTimedFaultsAreFound(t *testing.T) {
 		t.Run(fmt.Sprintf("beside %d busy processes", beside), func(t *testing.T) {
 			startBusy(t, beside)
 			t.Run("no fault", func(t *testing.T) {
+				t.Parallel()
 				for _, r := range right {
 					if out, ok := run(t, tests[r.pkg], r.pkg, rightBin, "", r.test); !ok {
 						t.Errorf("the tests fail on the right program:\n%s", out)
@@ -58,6 +59,7 @@ func TestTimedFaultsAreFound(t *testing.T) {
 			for i := range faults {
 				f := &faults[i]
 				t.Run(f.name, func(t *testing.T) {
+					t.Parallel()
 					if out, ok := run(t, tests[f.pkg], f.pkg, wrongBin, f.name, f.test); ok || !failed.MatchString(out) || !strings.Contains(out, f.says) {
 						t.Errorf("%s was not found; want a failed test that says %q:\n%s", f.name, f.says, out)
 					}

@@ -16,7 +16,7 @@ import (
 // ranks of MPI measure, and so they come after the others, one at a time.
 func TestChecks(t *testing.T) {
 	b := newBench(t, []string{borrowed(t), here("models")})
-	var tasks []pool.Task
+	tasks := b.longWaits()
 	left := t.TempDir()
 	tasks = append(tasks, b.inProcess(t, left)...)
 	for _, c := range read(t, "ABCG") {

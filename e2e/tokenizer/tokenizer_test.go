@@ -31,7 +31,7 @@ func count() int {
 	if outcome.Heavy() {
 		return 100_000
 	}
-	return 5_000
+	return 2_000
 }
 
 func TestSameIDs(t *testing.T) {
