@@ -76,7 +76,7 @@ flaky: ## unit tests COUNT times (10), shuffled, with the race detector, beside 
 flaky-stage: # what scripts/flaky.sh runs beside its busy processes
 	$(RACETEST) -shuffle=on -count=$(COUNT) -timeout 60m $(PACKAGES)
 
-check: ## format, vet, lint, known vulnerabilities, generated files
+check: ## format, vet, lint, known vulnerabilities, protocol code
 	@scripts/check.sh
 
 # The race detector makes tests several times slower: packages without concurrency run without it, and so do simulations, whose files

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The static checks of `make test`: format, go.mod, vet, lint, known vulnerabilities, generated files. Every step runs, even if an earlier one failed.
+# The static checks of `make test`: format, go.mod, vet, lint, known vulnerabilities, protocol code. Every step runs, even if an earlier one failed.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 failed=0
@@ -70,5 +70,5 @@ else
 fi
 step "no more than 10 nolint" few_nolint
 step "known vulnerabilities (govulncheck)" scripts/vuln.sh
-step "generated files are current" scripts/generated.sh
+step "protocol code and patterns.svg are current" scripts/generated.sh
 exit $failed
