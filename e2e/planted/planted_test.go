@@ -48,14 +48,14 @@ func TestTimedFaultsAreFound(t *testing.T) {
 	for _, beside := range []int{0, 2 * runtime.NumCPU()} {
 		t.Run(fmt.Sprintf("beside %d busy processes", beside), func(t *testing.T) {
 			startBusy(t, beside)
-			t.Run("no fault", func(t *testing.T) {
-				t.Parallel()
-				for _, r := range right {
+			for _, r := range right {
+				t.Run("no fault, "+filepath.Base(r.pkg), func(t *testing.T) {
+					t.Parallel()
 					if out, ok := run(t, tests[r.pkg], r.pkg, rightBin, "", r.test); !ok {
 						t.Errorf("the tests fail on the right program:\n%s", out)
 					}
-				}
-			})
+				})
+			}
 			for i := range faults {
 				f := &faults[i]
 				t.Run(f.name, func(t *testing.T) {
