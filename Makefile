@@ -15,7 +15,7 @@ TOOLEXEC := $(if $(word 2,$(CURDIR)),,-toolexec=$(CURDIR)/scripts/tool.sh)
 export GOFLAGS := $(strip $(filter-out -trimpath -tags=% -toolexec=%,$(GOFLAGS)) -trimpath -tags=$(TAGS) $(TOOLEXEC))
 export CGO_ENABLED := 0
 GOFLAGS_BUILD := -ldflags "-s -w -X main.version=$(VERSION)"
-FUZZTIME ?= 20s
+FUZZTIME ?= 10s
 SOAK ?= 30m
 # redline-native calls the in-process server through C; without a C compiler this part is omitted.
 export NATIVE_CGO := $(shell command -v $${CC:-cc} >/dev/null 2>&1 && echo 1 || echo 0)
@@ -138,7 +138,7 @@ soak: build ## every protocol at full speed for SOAK (30m) while the server fail
 	REDLINE_HEAVY=1 SOAK=$(SOAK) $(E2E:60m=0) -v ./e2e/soak
 	@FUZZTIME=2m scripts/fuzz.sh
 
-fuzz: ## every fuzz target for FUZZTIME (20s)
+fuzz: ## every fuzz target for FUZZTIME (10s)
 	@FUZZTIME=$(FUZZTIME) scripts/fuzz.sh
 
 heavy-rest: # what waits most of the time

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Runs every fuzz target of the tree for FUZZTIME (default 20s), two at once with one worker each.
+# Runs every fuzz target of the tree for FUZZTIME (default 10s), two at once with one worker each.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-export FUZZTIME=${FUZZTIME:-20s}
+export FUZZTIME=${FUZZTIME:-10s}
 
 # Prints a line FILE NAME TAGS CGO_ENABLED for each target. Targets that need C are omitted if there is no compiler.
 targets() {
