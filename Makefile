@@ -27,7 +27,7 @@ export PATH := $(PATH):$(CACHE)/debian-mpiexec:$(CACHE)/debian-zsh:$(CACHE)/debi
 export PYTHONPYCACHEPREFIX := $(CACHE)/pycache
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help build redline demo test quick quick-scripts quick-unit flaky flaky-stage check unit unit-race unit-plain unit-native tools peers e2e e2e-timed e2e-rest fmt generate bench test-heavy soak fuzz heavy-rest heavy-timed heavy-steady cover dist wheel site clean
+.PHONY: help build redline demo test quick quick-scripts quick-unit flaky flaky-stage check unit unit-race unit-plain unit-native tools peers e2e e2e-timed e2e-rest fmt generate bench test-heavy soak fuzz heavy-rest heavy-waits heavy-timed cover dist wheel site clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -127,12 +127,13 @@ generate: ## protocol code and docs/flags.md
 bench: build ## compare with wrk, h2load, perf_analyzer and a bare loop; 20 to 30 minutes
 	go run ./bench -bin bin/redline -out out/bench
 
-# As in `make test`, tests that measure times run alone; at the end, so do the checks that need steady windows. All others
-# mostly wait, for windows and for other programs: they run at once, the longest first, together with fuzzing.
+# As in `make test`, tests that measure times run alone. Before them, searches on servers that only wait run together, beside the checks that
+# need steady windows. All others mostly wait, for windows and for other programs: they run at once, the longest first, together with fuzzing.
 STEADY := ^TestChecks$$/^(no_model|ground_truth|ranks)$$
+SEARCHES := ./e2e/tune ./e2e/find
 HEAVY = REDLINE_HEAVY=1 $(E2E)
 test-heavy: ## whole windows and loads, GenAI-Perf, Model Analyzer, AIPerf, fuzzing; about an hour, ends with a summary
-	@REDLINE_HEAVY=1 $(TESTRUN) -repeat-until 90m -background fuzz=heavy-timed peers build heavy-rest heavy-timed heavy-steady
+	@REDLINE_HEAVY=1 $(TESTRUN) -repeat-until 90m -background fuzz=heavy-waits peers build heavy-rest heavy-waits heavy-timed
 
 soak: build ## every protocol at full speed for SOAK (30m) while the server fails each second; then two minutes of each fuzz target
 	REDLINE_HEAVY=1 SOAK=$(SOAK) $(E2E:60m=0) -v ./e2e/soak
@@ -144,11 +145,11 @@ fuzz: ## every fuzz target for FUZZTIME (10s)
 heavy-rest: # what waits most of the time
 	$(HEAVY) -p 4 -parallel 4 -skip '$(STEADY)|$(TIMED_TESTS)' ./internal/compare ./internal/find ./internal/command/find ./e2e/heavy ./e2e/qa ./e2e/...
 
-heavy-timed: # the tests that measure
-	$(HEAVY) -p 1 -run '$(TIMED_TESTS)' $(TIMED)
+heavy-waits: # searches and steady windows
+	$(HEAVY) -p 3 -run '$(TIMED_TESTS)|$(STEADY)' $(SEARCHES) ./e2e/qa
 
-heavy-steady: # checks whose windows must be steady
-	$(HEAVY) -run '$(STEADY)' ./e2e/qa
+heavy-timed: # the tests that measure
+	$(HEAVY) -p 1 -run '$(TIMED_TESTS)' $(filter-out $(SEARCHES),$(TIMED))
 
 cover: ## coverage of the unit tests
 	go test -vet=off -coverprofile=coverage.out -coverpkg=./internal/... ./cmd/... ./internal/...
