@@ -34,18 +34,14 @@ func (e *env) install(ctx context.Context) {
 	if e.peers, err = peers.Install(ctx); err != nil {
 		e.report.note("perf_analyzer and Triton could not be installed: NOT MEASURED: %v", err)
 	}
-	cache, err := peers.CacheDir()
-	if err != nil {
-		e.report.note("wrk and h2load: NOT MEASURED: %v", err)
-		return
+	if e.wrk, err = peers.InstallWrk(ctx); err != nil {
+		e.wrk = ""
+		e.report.note("wrk could not be installed: NOT MEASURED: %v", err)
 	}
-	dir := filepath.Join(cache, "bench")
-	script := filepath.Join(binary.Root(), "bench", "install.sh")
-	if out, err := exec.CommandContext(ctx, "bash", script, dir).CombinedOutput(); err != nil {
-		e.report.note("wrk and h2load could not be installed: NOT MEASURED: %v: %s", err, lastLine(string(out)))
-		return
+	if e.h2load, err = peers.InstallH2load(ctx); err != nil {
+		e.h2load = ""
+		e.report.note("h2load could not be installed: NOT MEASURED: %v", err)
 	}
-	e.wrk, e.h2load = filepath.Join(dir, "wrk"), filepath.Join(dir, "h2load")
 }
 
 // requests scales a number of requests.

@@ -174,7 +174,7 @@ func cached(pattern string) (string, string) {
 	}
 	found, err := filepath.Glob(filepath.Join(dir, pattern))
 	if err != nil || len(found) == 0 {
-		return "", "not in the cache folder (" + pattern + "); make test-heavy puts AIPerf there, bench/install.sh " + dir + "/bench guidellm GuideLLM (6 GB)"
+		return "", "not in the cache folder (" + pattern + "); make test-heavy puts AIPerf there, bash e2e/peers/venv.sh " + filepath.Join(dir, "guidellm-0.8.1") + " guidellm==0.8.1 puts GuideLLM there (6 GB)"
 	}
 	return found[0], ""
 }

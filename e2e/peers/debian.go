@@ -59,6 +59,16 @@ func InstallQEMU(ctx context.Context) (string, error) {
 	return debian(ctx, "qemu-aarch64-static")
 }
 
+// InstallWrk returns the path of wrk: this machine's, or Debian's package unpacked in the cache.
+func InstallWrk(ctx context.Context) (string, error) {
+	return debian(ctx, "wrk")
+}
+
+// InstallH2load returns the path of h2load: this machine's, or Debian's package unpacked in the cache.
+func InstallH2load(ctx context.Context) (string, error) {
+	return debian(ctx, "h2load")
+}
+
 // debian returns the path of a program: this machine's, or a launcher of the one in Debian's package.
 func debian(ctx context.Context, program string) (string, error) {
 	return debianIn(ctx, "debian-"+program, program)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Unpacks a program out of Debian's packages into a folder, once, with the libraries that it needs and this machine
 # lacks, and makes a launcher DIR/PROGRAM. Nothing is installed on the machine itself.
-# Usage: debian.sh DIR nginx|chromium|mpiexec|java|zsh|fish|rpm|ruby|qemu-aarch64-static|prometheus. Needs apt, not root.
+# Usage: debian.sh DIR nginx|chromium|mpiexec|java|zsh|fish|rpm|ruby|qemu-aarch64-static|prometheus|wrk|h2load. Needs apt, not root.
 set -euo pipefail
 dir=$1 program=$2
 exec 9>"$dir.lock"
@@ -10,7 +10,8 @@ flock 9
 rm -rf "$dir"
 mkdir -p "$dir"/{cache/archives/partial,unpacked}
 case $program in
-  nginx | prometheus) packages=("$program") ;;
+  nginx | prometheus | wrk) packages=("$program") ;;
+  h2load) packages=(nghttp2-client) ;;
   chromium) packages=(chromium fonts-roboto-unhinted fonts-dejavu-core) ;;
   mpiexec) packages=(openmpi-bin) ;;
   java) packages=(default-jre-headless) ;;
@@ -43,7 +44,7 @@ libs=$(find "$root" -path '*/lib/*' -name '*.so*' -printf '%h\n' | sort -u |
   { grep -v -e /openmpi3$ -e /gconv -e /engines -e /dri$ -e /chromium$ -e /modules || true; } | tr '\n' ':')
 case $program in
   nginx) run="exec '$root/usr/sbin/nginx'" ;;
-  prometheus) run="exec '$root/usr/bin/prometheus'" ;;
+  prometheus | wrk | h2load) run="exec '$root/usr/bin/$program'" ;;
   chromium)
     # Pages look the same on every machine: generic names of fonts mean those of the packages.
     mkdir -p "$dir/fonts"
@@ -84,6 +85,7 @@ chmod +x "$dir/$program"
 [ "$program" != mpiexec ] || ln -s mpiexec "$dir/mpirun"
 case $program in
   nginx) "$dir/nginx" -V 2>/dev/null ;;
+  wrk) { "$dir/wrk" -v || true; } | grep -q '^wrk' ;; # it exits with 1
   *) "$dir/$program" --version >/dev/null ;;
 esac
 touch "$dir/ready"
