@@ -270,7 +270,7 @@ func TestPinnedDelay(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if got := statistics(t, c, "simple"); got.GetExecutionCount() != 16 || got.GetInferenceStats().GetComputeInfer().GetNs() < uint64(16*4*time.Millisecond) {
+	if got := statistics(t, c, "simple"); got.GetExecutionCount() != 16 || got.GetInferenceStats().GetSuccess().GetNs() < uint64(16*4*time.Millisecond) {
 		t.Errorf("statistics do not show the delay: %v", got)
 	}
 	if err := s.Close(); err != nil {
