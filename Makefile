@@ -129,11 +129,14 @@ bench: build ## compare with wrk, h2load, perf_analyzer and a bare loop; 20 to 3
 
 # As in `make test`, tests that measure times run alone. Before them, searches on servers that only wait run together, beside the checks that
 # need steady windows. All others mostly wait, for windows and for other programs: they run at once, the longest first, together with fuzzing.
+# Packages of which `make test` leaves nothing out do not run again, and internal/stats would take hours.
 STEADY := ^TestChecks$$/^(no_model|ground_truth|ranks)$$
 SEARCHES := ./e2e/tune ./e2e/find
+SHORTENED = $(shell grep -rlE 'outcome[.]Heavy|testkit[.]Rounds|e2e/guide"' --include='*.go' internal e2e | grep -vE '^internal/(stats|testkit)/' \
+  | xargs -n 1 dirname | sort -u | sed 's|^|./|')
 HEAVY = REDLINE_HEAVY=1 $(E2E)
 test-heavy: ## whole windows and loads, GenAI-Perf, Model Analyzer, AIPerf, fuzzing; about an hour, ends with a summary
-	@REDLINE_HEAVY=1 $(TESTRUN) -repeat-until 90m -background fuzz=heavy-waits peers build heavy-rest heavy-waits heavy-timed
+	@REDLINE_HEAVY=1 $(TESTRUN) -repeat-until 70m -background fuzz=heavy-waits peers build heavy-rest heavy-waits heavy-timed
 
 soak: build ## every protocol at full speed for SOAK (30m) while the server fails each second; then two minutes of each fuzz target
 	REDLINE_HEAVY=1 SOAK=$(SOAK) $(E2E:60m=0) -v ./e2e/soak
@@ -143,7 +146,7 @@ fuzz: ## every fuzz target for FUZZTIME (10s)
 	@FUZZTIME=$(FUZZTIME) scripts/fuzz.sh
 
 heavy-rest: # what waits most of the time
-	$(HEAVY) -p 4 -parallel 4 -skip '$(STEADY)|$(TIMED_TESTS)' ./internal/compare ./internal/find ./internal/command/find ./e2e/heavy ./e2e/qa ./e2e/...
+	$(HEAVY) -p 4 -parallel 4 -skip '$(STEADY)|$(TIMED_TESTS)' ./internal/compare ./internal/find ./e2e/heavy ./e2e/qa ./e2e/tokenizer ./e2e/dist $(SHORTENED)
 
 heavy-waits: # searches and steady windows
 	$(HEAVY) -p 3 -run '$(TIMED_TESTS)|$(STEADY)' $(SEARCHES) ./e2e/qa
