@@ -79,9 +79,9 @@ flaky-stage: # what scripts/flaky.sh runs beside its busy processes
 check: ## format, vet, lint, known vulnerabilities, protocol code
 	@scripts/check.sh
 
-# The race detector makes tests several times slower: packages without concurrency run without it, and so do simulations, whose files
-# have the build constraint !race. The order of tests is fixed, so that go test keeps the outcome of a package of which nothing has changed;
-# `make flaky` changes the order.
+# The race detector makes tests several times slower: packages without concurrency run without it, and so do tests in files with the build
+# constraint !race: simulations, and counts of memory, which the race detector changes. The order of tests is fixed, so that go test keeps the
+# outcome of a package of which nothing has changed; `make flaky` changes the order.
 SIMULATIONS = $(shell grep -rlE --include='*_test.go' '^//go:build !race$$' internal | xargs -n 1 dirname | sort -u | sed 's|^|./|')
 unit: ## import direction and unit tests, with the race detector where there is concurrency
 	@$(MAKE) --no-print-directory --keep-going unit-race unit-plain

@@ -67,7 +67,15 @@ func finished(t *testing.T, e *testEngine) {
 }
 
 func TestClosedLoopSendsExactlyTheLimitAndKeepsEachRecord(t *testing.T) {
-	svc := &testkit.Service{Answer: func(int64) (time.Duration, error) { return 0, nil }}
+	var first sync.WaitGroup // the first request of each slot is answered when all have been sent
+	first.Add(7)
+	svc := &testkit.Service{Answer: func(n int64) (time.Duration, error) {
+		if n < 7 {
+			first.Done()
+			first.Wait()
+		}
+		return 0, nil
+	}}
 	e := open(t, svc, engine.Config{})
 	start(t, e, &engine.Closed{Concurrency: 7, Limit: 500})
 	finished(t, e)
