@@ -95,7 +95,7 @@ var grpcTime = regexp.MustCompile(`(?m)^.*Avg gRPC time: (\d+) usec.*$`)
 
 // truth measures a delay in seconds: the throughput must be its inverse, within 5 %.
 func (b *bench) truth(t *testing.T, delay float64, target string) {
-	// So many requests in each of three windows that one more or less is not 5 %.
+	// Requests of each of three windows: one more or less of all three is not 5 %.
 	requests := 20.0
 	if outcome.Heavy() {
 		requests = max(40, 5/delay)

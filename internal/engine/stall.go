@@ -92,12 +92,12 @@ func (e *Engine) watchStall(ctx context.Context) {
 	}
 }
 
-// giveUp ends the load and times out what is in flight.
+// giveUp ends the load and times out what is in flight. It closes Failed first: whoever sees that the load has ended also sees why.
 func (e *Engine) giveUp(why *StallError) {
 	e.watchers.stalled.Store(why)
+	e.callOff()
 	e.halt()
 	e.timeOut(math.MaxInt64)
-	e.callOff()
 }
 
 // GivenUp is why the load was given up if the server gave no sign of life; else nil.
