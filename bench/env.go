@@ -35,11 +35,9 @@ func (e *env) install(ctx context.Context) {
 		e.report.note("perf_analyzer and Triton could not be installed: NOT MEASURED: %v", err)
 	}
 	if e.wrk, err = peers.InstallWrk(ctx); err != nil {
-		e.wrk = ""
 		e.report.note("wrk could not be installed: NOT MEASURED: %v", err)
 	}
 	if e.h2load, err = peers.InstallH2load(ctx); err != nil {
-		e.h2load = ""
 		e.report.note("h2load could not be installed: NOT MEASURED: %v", err)
 	}
 }

@@ -85,7 +85,7 @@ func TestAIPerfReadsGPUs(t *testing.T) {
 	}
 	var got struct {
 		Theirs      [][]map[string]any // of each page
-		Ours        []map[string]any   // of the last page that was read: the end of the run stops one more look
+		Ours        []map[string]any   // of the last page that Redline read; the server may have sent one more, which the end of the run canceled
 		Lines, GPUs int
 		Energy      []float64
 		Differ      []string

@@ -80,5 +80,8 @@ func debianIn(ctx context.Context, folder, program string) (string, error) {
 		return path, nil
 	}
 	dir, err := Fill(ctx, folder, "ready", "e2e/peers/debian.sh", program)
-	return filepath.Join(dir, program), err
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(dir, program), nil
 }

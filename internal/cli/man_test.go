@@ -73,7 +73,8 @@ func TestManReadsThePages(t *testing.T) {
 	}
 }
 
-// isManDB returns an error unless a program is man of man-db. Containers of Ubuntu have a man that prints how to install it, and exits with 0.
+// isManDB returns an error unless a program is man of man-db. Containers of Ubuntu have a program named man that only prints how to install
+// man-db, and exits with 0.
 func isManDB(t *testing.T, path string) error {
 	t.Helper()
 	version, err := exec.CommandContext(t.Context(), path, "--version").Output()
