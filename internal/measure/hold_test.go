@@ -99,10 +99,11 @@ func TestOrdinaryTailsAreNotHolds(t *testing.T) {
 		},
 		"full queue": tail(1, func(*rand.Rand) float64 { return 500 }),
 	} {
-		alarms := 0
-		const runs = 500
+		alarms, runs := 0, 0
 		testkit.Rounds(t, 1, func(_ *testing.T, rng *rand.Rand) {
-			for range runs {
+			const some = 500
+			runs += some
+			for range some {
 				s := simulation{slots: 1 + rng.IntN(10), rounds: 100 + rng.IntN(400), wait: wait}
 				if w, queue := s.run(rng); w.Hold(&batched, queue) != nil {
 					alarms++

@@ -74,6 +74,23 @@ func (g *gate) leave() {
 	}
 }
 
+// forget removes a slot from those that wait. A place that was free for it goes to the slot that has waited longest.
+func (g *gate) forget(slot int) {
+	if g == nil {
+		return
+	}
+	g.mu.Lock()
+	g.waiting = slices.DeleteFunc(g.waiting, func(s int) bool { return s == slot })
+	next := -1
+	if g.places > 0 && len(g.waiting) > 0 {
+		next, g.waiting = g.waiting[0], g.waiting[1:]
+	}
+	g.mu.Unlock()
+	if next >= 0 {
+		g.wake(next)
+	}
+}
+
 // open wakes all slots that wait, so that they see that the phase is over.
 func (g *gate) open() {
 	if g == nil {

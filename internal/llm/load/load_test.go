@@ -197,6 +197,34 @@ func TestStagesAndRamps(t *testing.T) {
 	}
 }
 
+// A session that a falling stage ends does not send the turn that it waits for: the warm-up does not wait for that turn, and the measurement
+// does not send it.
+func TestAFallingStageEndsSessions(t *testing.T) {
+	cfg := config(t, quick(), -1, llm.Turn{Texts: []string{"one"}}, llm.Turn{Texts: []string{"two"}, Delay: time.Second})
+	stage := func(n float64) pace.Stage { return pace.Stage{From: n, To: n, Time: 100 * time.Millisecond} }
+	cfg.Options.Warmup = load.Warmup{
+		Level: load.Level{Mode: plan.Concurrency, Stages: []pace.Stage{stage(2), stage(1)}}, Duration: time.Second, Grace: 10 * time.Second,
+	}
+	cfg.Options.Requests = 6
+	var warm int
+	var begun, measured int64 // the first sends
+	cfg.Sample = func(x *llm.Sample) {
+		switch {
+		case x.Warmup && measured > 0:
+			t.Error("a request of the warm-up was sent in the measurement")
+		case x.Warmup:
+			begun = x.Sent
+			warm++
+		case measured == 0:
+			measured = x.Sent
+		}
+	}
+	out := run(t, cfg, closed(2))
+	if d := time.Duration(measured - begun); warm != 2 || d > 300*time.Millisecond || out.Collector.Requests() != 6 {
+		t.Errorf("%d requests in a warm-up of %v, then %d requests", warm, d, out.Collector.Requests())
+	}
+}
+
 // A cap on requests in flight holds also where a warm-up without a cap has made more slots.
 func TestACapHoldsAfterAWarmupWithoutOne(t *testing.T) {
 	s := quick()

@@ -108,7 +108,16 @@ func (r *run) setSessions(ctx context.Context, p *phase, n int, begin beginning)
 	own := p.deal.Segment.Share(n)
 	r.whole.Store(int64(n))
 	r.active.Store(int64(own))
-	return r.own.StartWhen(ctx, &engine.Closed{Concurrency: own}, begin)
+	if err := r.own.StartWhen(ctx, &engine.Closed{Concurrency: own}, begin); err != nil {
+		return err
+	}
+	r.mu.Lock()
+	workers := r.workers
+	r.mu.Unlock()
+	for _, w := range workers[min(own, len(workers)):] {
+		w.retire()
+	}
+	return nil
 }
 
 // at is the worker of a slot.

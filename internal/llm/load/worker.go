@@ -51,6 +51,9 @@ func (w *worker) Pause() (time.Duration, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	p := w.r.now.Load()
+	if w.job != nil && w.job.ask.phase != p {
+		w.giveBack() // its phase ended just before the job could be sent
+	}
 	if w.job == nil {
 		w.job = w.r.follow(w, nil, p, 0)
 	}
@@ -59,9 +62,7 @@ func (w *worker) Pause() (time.Duration, bool) {
 	case j == nil:
 		return 0, false
 	case p.over.Load() && (j.from > clock.Now() || !j.in && w.r.gate != nil):
-		w.job = nil // the phase ended while the job waited
-		p.started.Add(-1)
-		p.drop()
+		w.giveBack() // the phase ended while the job waited
 		return 0, false
 	}
 	if wait := j.from - clock.Now(); wait > 0 {
@@ -76,6 +77,24 @@ func (w *worker) Pause() (time.Duration, bool) {
 	}
 	j.in = true
 	return 0, true
+}
+
+// giveBack takes back the next job, which will not be sent. The lock is held.
+func (w *worker) giveBack() {
+	p := w.job.ask.phase
+	w.job = nil
+	p.started.Add(-1)
+	p.drop()
+}
+
+// retire ends the session of a slot that the load no longer uses.
+func (w *worker) retire() {
+	w.mu.Lock()
+	if w.job != nil && !w.job.in { // a job that is in is about to be sent
+		w.giveBack()
+	}
+	w.mu.Unlock()
+	w.r.gate.forget(w.slot)
 }
 
 // Next implements engine.Source.
