@@ -37,9 +37,9 @@ const (
 	// maxBacklog limits the bytes that wait; at the highest rates they are a few hundredths of a second of records. From a
 	// quarter of it on, the collector is called.
 	maxBacklog = 8 << 20
-	// maxWait limits one wait, in case no collector runs.
-	maxWait = time.Second
-	nap     = 200 * time.Microsecond
+	// A writer that waits looks again after these times.
+	firstNap = 200 * time.Microsecond
+	mostNap  = 5 * time.Millisecond
 )
 
 // Stalled is how long writers have waited for the collector.
@@ -48,23 +48,21 @@ func (b *Backlog) Stalled() time.Duration { return time.Duration(b.stalled.Load(
 // Full calls the collector.
 func (b *Backlog) Full() <-chan struct{} { return b.full }
 
-// add counts bytes that wait for the collector, and waits for the collector if there are too many.
-func (b *Backlog) add(n int64) {
-	waiting := b.bytes.Add(n)
+// wait calls the collector if much waits for it, and waits for it if too much does.
+func (b *Backlog) wait() {
+	waiting := b.bytes.Load()
 	if waiting > maxBacklog/4 {
 		select {
 		case b.full <- struct{}{}:
 		default:
 		}
 	}
-	if waiting <= maxBacklog {
-		return
-	}
-	start := time.Now()
-	for b.bytes.Load() > maxBacklog && time.Since(start) < maxWait {
+	for nap := firstNap; waiting > maxBacklog; nap = min(2*nap, mostNap) {
+		start := time.Now()
 		time.Sleep(nap)
+		b.stalled.Add(int64(time.Since(start)))
+		waiting = b.bytes.Load()
 	}
-	b.stalled.Add(int64(time.Since(start)))
 }
 
 // extra is the variable part of one record. Its slices point into the block's arenas.
@@ -130,7 +128,7 @@ func (s *Shard) Add(r *Record, events []Event, data []byte) {
 func (s *Shard) grow() *block {
 	full := s.tail
 	full.cost = int64(len(full.recs))*recordSize + int64(len(full.extras))*extraSize + int64(cap(full.data)) + int64(cap(full.events))*eventSize
-	s.back.add(full.cost)
+	s.back.bytes.Add(full.cost)
 	var b *block
 	select {
 	case b = <-s.back.spares:
@@ -142,6 +140,7 @@ func (s *Shard) grow() *block {
 	}
 	full.next.Store(b)
 	s.tail = b
+	s.back.wait() // only now, so that the collector can take the full block
 	return b
 }
 
@@ -151,13 +150,15 @@ const (
 	eventSize  = int64(unsafe.Sizeof(Event{}))
 )
 
-// Drain calls fn for every record added since the last Drain. Only the collector may call it. What fn is
-// given is valid until it returns.
+// Drain calls fn for every record that was added since the last Drain and before this one. It leaves what is added while it runs, so
+// that it ends also where the writer is faster than fn. Only the collector may call it. What fn is given is valid until it returns.
 func (s *Shard) Drain(fn func(r *Record, events []Event, data []byte)) {
+	last, end := s.end()
 	for {
-		b := s.head
-		next := b.next.Load() // before the number of records, which is final when another block follows
-		n := b.n.Load()
+		b, n := s.head, end
+		if b != last {
+			n = b.n.Load()
+		}
 		for ; s.read < n; s.read++ {
 			if b.extras == nil {
 				fn(&b.recs[s.read], nil, nil)
@@ -166,12 +167,24 @@ func (s *Shard) Drain(fn func(r *Record, events []Event, data []byte)) {
 			x := &b.extras[s.read]
 			fn(&b.recs[s.read], x.events, x.data)
 		}
-		if next == nil {
+		if b == last {
 			return
 		}
-		s.head, s.read = next, 0
+		s.head, s.read = b.next.Load(), 0
 		s.back.bytes.Add(-b.cost)
 		s.recycle(b)
+	}
+}
+
+// end returns the last block and the number of its records. Blocks before it are full.
+func (s *Shard) end() (last *block, n uint32) {
+	for last = s.head; ; {
+		next := last.next.Load() // before the number of records, which is final when another block follows
+		n = last.n.Load()
+		if next == nil {
+			return last, n
+		}
+		last = next
 	}
 }
 
