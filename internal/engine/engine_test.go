@@ -288,6 +288,24 @@ func TestPacedLoadFailsWorkerByWorker(t *testing.T) {
 	})
 }
 
+// Workers of a paced load share its slots: those of a worker that a failure has stopped are free for the others.
+func TestAStoppedWorkerLeavesItsSlots(t *testing.T) {
+	testkit.Simulate(t, func(t *testing.T) {
+		svc := &testkit.Service{Answer: func(n int64) (time.Duration, error) {
+			if n == 0 {
+				return 0, errors.New("boom")
+			}
+			return 0, nil
+		}}
+		e := open(t, svc, engine.Config{StopOnFailure: true})
+		start(t, e, &engine.Paced{Schedule: pace.Constant(200), Sources: 2, Slots: 1, Cap: 1, Limit: 10})
+		finished(t, e)
+		if n := svc.Sent(); n != 6 {
+			t.Errorf("%d requests were sent, want one that fails and the 5 of the other worker", n)
+		}
+	})
+}
+
 // Twice as many due as the first slots can hold: the engine makes more.
 func TestPacedLoadGrows(t *testing.T) {
 	testkit.Simulate(t, func(t *testing.T) {
