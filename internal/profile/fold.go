@@ -34,8 +34,8 @@ func (m *levelRun) takeHeld(p *pass) {
 }
 
 func (m *levelRun) count(p *pass, r *record.Record, events []record.Event, data []byte) error {
-	if m.Fleet != nil && r.End < p.from && len(m.passes) == 0 && !m.finite() {
-		return nil // records of workers come a moment later: this one ended before the first window
+	if r.End < p.from && len(m.passes) == 0 && !m.finite() {
+		return nil // it ended before the first window; its record came a moment later
 	}
 	p.win.Add(r)
 	m.part(p, r)

@@ -158,7 +158,8 @@ func (d *divided) send(t *testing.T, part segment.Segment) (list []sent, ids []u
 			Ready:  func(context.Context) error { clock.SleepUntil(ctx, begun); return nil },
 		}
 		res, err := r.Run(ctx, ctx)
-		if err != nil || res.Verdict.State == result.Failed {
+		// A part with few requests may end before the first of them has.
+		if err != nil && res.Verdict.State != result.TooShort || res.Verdict.State == result.Failed {
 			t.Fatalf("segment %v: %v, %+v", part, err, res.Verdict)
 		}
 		if idle := res.Levels[0].Idle; idle && len(list) > 0 && p.Measure.WarmupCount == 0 {

@@ -111,7 +111,8 @@ func (s *Shard) newBlock() *block {
 func (s *Shard) Add(r *Record, events []Event, data []byte) {
 	b := s.tail
 	n := b.n.Load()
-	if int(n) == len(b.recs) || len(b.data) > maxArena {
+	full := int(n) == len(b.recs) || len(b.data) > maxArena
+	if full {
 		b = s.grow()
 		n = 0
 	}
@@ -123,8 +124,12 @@ func (s *Shard) Add(r *Record, events []Event, data []byte) {
 		b.extras[n] = extra{events: b.events[e:], data: b.data[d:]}
 	}
 	b.n.Store(n + 1)
+	if full {
+		s.back.wait() // only now, so that the collector can take the full block and this record
+	}
 }
 
+// grow starts another block.
 func (s *Shard) grow() *block {
 	full := s.tail
 	full.cost = int64(len(full.recs))*recordSize + int64(len(full.extras))*extraSize + int64(cap(full.data)) + int64(cap(full.events))*eventSize
@@ -140,7 +145,6 @@ func (s *Shard) grow() *block {
 	}
 	full.next.Store(b)
 	s.tail = b
-	s.back.wait() // only now, so that the collector can take the full block
 	return b
 }
 
