@@ -117,7 +117,7 @@ func randomDivided(t *testing.T, rng *rand.Rand) *divided {
 		}
 	}
 	if l.Mode == plan.RequestRate || l.Mode == plan.CustomIntervals {
-		if rng.IntN(2) == 0 && len(l.Stages) == 0 {
+		if rng.IntN(2) == 0 && len(l.Stages) == 0 && !d.state { // the last requests of sequences are sent by those that have some left
 			m.RequestCount, m.WarmupCount = 1+rng.IntN(60), rng.IntN(20)
 		}
 		d.async = d.async || d.state // synchronous sequences are drawn at random
