@@ -127,11 +127,12 @@ generate: ## protocol code and docs/flags.md
 bench: build ## compare with wrk, h2load, perf_analyzer and a bare loop; 20 to 30 minutes
 	go run ./bench -bin bin/redline -out out/bench
 
-# As in `make test`, tests that measure times run alone. Before them, searches on servers that only wait run together, beside the checks that
-# need steady windows. All others mostly wait, for windows and for other programs: they run at once, the longest first, together with fuzzing.
+# As in `make test`, tests that measure times run alone. Before them, searches on servers that only wait (QUEUES, and all of e2e/tune) run
+# together, beside the checks that need steady windows. All others mostly wait, for windows and for other programs: they run at once, the longest first, together with fuzzing.
 # Packages of which `make test` leaves nothing out do not run again, and internal/stats would take hours.
 STEADY := ^TestChecks$$/^(no_model|ground_truth|ranks)$$
-SEARCHES := ./e2e/tune ./e2e/find
+QUEUES := ^TestTimedFindsTheCapacityOfQueues$$
+SWEEP := ^TestTimedAgreesWithASweepOnTriton$$
 SHORTENED = $(shell grep -rlE 'outcome[.]Heavy|testkit[.]Rounds|e2e/guide"' --include='*.go' internal e2e | grep -vE '^internal/(stats|testkit)/' \
   | xargs -n 1 dirname | sort -u | sed 's|^|./|')
 HEAVY = REDLINE_HEAVY=1 $(E2E)
@@ -146,13 +147,13 @@ fuzz: ## every fuzz target for FUZZTIME (10s)
 	@FUZZTIME=$(FUZZTIME) scripts/fuzz.sh
 
 heavy-rest: # what waits most of the time
-	$(HEAVY) -p 4 -parallel 4 -skip '$(STEADY)|$(TIMED_TESTS)' ./internal/compare ./internal/find ./e2e/heavy ./e2e/qa ./e2e/tokenizer ./e2e/dist $(SHORTENED)
+	$(HEAVY) -p 4 -parallel 4 -skip '$(STEADY)|$(TIMED_TESTS)' ./e2e/dist ./internal/find ./e2e/tokenizer ./internal/compare ./e2e/heavy ./e2e/qa $(SHORTENED)
 
-heavy-waits: # searches and steady windows
-	$(HEAVY) -p 3 -run '$(TIMED_TESTS)|$(STEADY)' $(SEARCHES) ./e2e/qa
+heavy-waits: # searches on servers that only wait, and steady windows
+	$(HEAVY) -p 3 -run '$(TIMED_TESTS)|$(STEADY)' -skip '$(SWEEP)' ./e2e/tune ./e2e/find ./e2e/qa
 
 heavy-timed: # the tests that measure
-	$(HEAVY) -p 1 -run '$(TIMED_TESTS)' $(filter-out $(SEARCHES),$(TIMED))
+	$(HEAVY) -p 1 -run '$(TIMED_TESTS)' -skip '$(QUEUES)' $(filter-out ./e2e/tune,$(TIMED))
 
 cover: ## coverage of the unit tests
 	go test -vet=off -coverprofile=coverage.out -coverpkg=./internal/... ./cmd/... ./internal/...
