@@ -118,7 +118,7 @@ func (p *Paced) ended(s *slot, stop bool) {
 	if s.call.Rec.Flags&record.Closing == 0 && !p.Arrivals.Ended(s.job, stop) {
 		p.e.current.Load().cancel()
 	}
-	p.free.push(s) // also after a failure: other workers use the slot
+	p.free.push(s)     // also after a failure: other workers use the slot
 	p.e.active.Add(-1) // last: when no slot is active, the next load may begin
 	p.e.notify()
 }
