@@ -128,8 +128,8 @@ bench: build ## compare with wrk, h2load, perf_analyzer and a bare loop; 20 to 3
 	go run ./bench -bin bin/redline -out out/bench
 
 # As in `make test`, tests that measure times run alone. Before them, searches on servers that only wait (QUEUES, and all of e2e/tune) run
-# together, beside the checks that need steady windows. All others mostly wait, for windows and for other programs: they run at once, the longest first, together with fuzzing.
-# Packages of which `make test` leaves nothing out do not run again, and internal/stats would take hours.
+# together, beside the checks that need steady windows. All others mostly wait, for windows and for other programs: they run at once, the
+# longest first, together with fuzzing. Packages of which `make test` leaves nothing out do not run again, and internal/stats would take hours.
 STEADY := ^TestChecks$$/^(no_model|ground_truth|ranks)$$
 QUEUES := ^TestTimedFindsTheCapacityOfQueues$$
 SWEEP := ^TestTimedAgreesWithASweepOnTriton$$

@@ -108,10 +108,10 @@ func truth(t *testing.T, way string, streams int) error {
 		m, p := stats(values)
 		g, _ := got.Dist.At(99)
 		t.Logf("%-22s mean %.3f ms, of the log %.3f; p99 %.3f, of the log %.3f", tag, got.Avg, m, g, p)
-		// Over gRPC the log has no ids of the client, and a few pairs are of two requests. That changes the p99 of sums of their times, but not
-		// the mean, nor times on one side.
-		anyPair := way == "gRPC" && tag == "request_latency"
-		if math.Abs(got.Avg-m) > meanTolerance || math.Abs(g-p) > p99Tolerance && !anyPair {
+		// Over gRPC the server's log does not have the client's ids: requests are paired by the order of their first tokens, and a few pairs
+		// are wrong. The mean latency is right nevertheless, its p99 is not.
+		guessed := way == "gRPC" && tag == "request_latency"
+		if math.Abs(got.Avg-m) > meanTolerance || !guessed && math.Abs(g-p) > p99Tolerance {
 			wrong = append(wrong, fmt.Errorf("%s: mean %.3f ms, p99 %.3f; the server's log says %.3f and %.3f", tag, got.Avg, g, m, p))
 		}
 		if int(got.Dist.Count) != len(values) {

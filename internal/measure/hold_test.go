@@ -101,9 +101,9 @@ func TestOrdinaryTailsAreNotHolds(t *testing.T) {
 	} {
 		alarms, runs := 0, 0
 		testkit.Rounds(t, 1, func(_ *testing.T, rng *rand.Rand) {
-			const some = 500
-			runs += some
-			for range some {
+			const each = 500
+			runs += each
+			for range each {
 				s := simulation{slots: 1 + rng.IntN(10), rounds: 100 + rng.IntN(400), wait: wait}
 				if w, queue := s.run(rng); w.Hold(&batched, queue) != nil {
 					alarms++

@@ -54,8 +54,7 @@ func (t *bulkyTransport) Lane(int) int                    { return 0 }
 func (t *bulkyTransport) Cut(int, record.Class)           {}
 func (t *bulkyTransport) Close() error                    { close(t.calls); t.ended.Wait(); return nil }
 
-// A warm-up of more bytes than may wait for the collector ends as fast as its requests do. Where nobody collects, it
-// does not end.
+// The records of a warm-up are collected while it runs. Otherwise a warm-up of more bytes than may wait for the collector would not end.
 func TestWarmupIsCollectedAsItRuns(t *testing.T) {
 	p := perfPlan()
 	p.Measure.WarmupCount, p.Measure.RequestCount, p.Measure.Window = 400, 10, plan.CountWindows

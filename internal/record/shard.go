@@ -48,7 +48,7 @@ func (b *Backlog) Stalled() time.Duration { return time.Duration(b.stalled.Load(
 // Full calls the collector.
 func (b *Backlog) Full() <-chan struct{} { return b.full }
 
-// wait calls the collector if much waits for it, and waits for it if too much does.
+// wait calls the collector when many bytes wait for it, and returns when no more than maxBacklog do.
 func (b *Backlog) wait() {
 	waiting := b.bytes.Load()
 	if waiting > maxBacklog/4 {
@@ -180,7 +180,7 @@ func (s *Shard) Drain(fn func(r *Record, events []Event, data []byte)) {
 	}
 }
 
-// end returns the last block and the number of its records. Blocks before it are full.
+// end returns the last block and the number of its records. Nothing more is added to the blocks before it.
 func (s *Shard) end() (last *block, n uint32) {
 	for last = s.head; ; {
 		next := last.next.Load() // before the number of records, which is final when another block follows

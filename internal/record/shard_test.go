@@ -82,7 +82,7 @@ func TestShardWaitsForTheCollector(t *testing.T) {
 				s.Add(&record.Record{}, nil, data)
 			}
 		})
-		time.Sleep(time.Minute) // nobody collects
+		time.Sleep(time.Minute) // without a Drain
 		synctest.Wait()
 		if d := back.Stalled(); d < time.Minute-10*time.Millisecond || d > time.Minute {
 			t.Errorf("the writer has waited %v", d)

@@ -9,7 +9,7 @@ import (
 )
 
 // heavyRounds is how many times as many rounds `make test-heavy` runs.
-const heavyRounds = 5
+const heavyRounds = 20
 
 // Rounds checks a property in n rounds. Round i draws from a generator with the seed i, and its name shows the seed:
 // `go test -run 'TestX/seed=17$'` repeats one round.

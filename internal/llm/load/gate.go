@@ -60,10 +60,7 @@ func (g *gate) leave() {
 	}
 	g.mu.Lock()
 	g.places++
-	slot := -1
-	if len(g.waiting) > 0 {
-		slot, g.waiting = g.waiting[0], g.waiting[1:]
-	}
+	slot := g.next()
 	g.mu.Unlock()
 	if slot >= 0 {
 		go g.wake(slot) // the caller holds the lock of another worker
@@ -82,13 +79,23 @@ func (g *gate) forget(slot int) {
 	g.mu.Lock()
 	g.waiting = slices.DeleteFunc(g.waiting, func(s int) bool { return s == slot })
 	next := -1
-	if g.places > 0 && len(g.waiting) > 0 {
-		next, g.waiting = g.waiting[0], g.waiting[1:]
+	if g.places > 0 {
+		next = g.next()
 	}
 	g.mu.Unlock()
 	if next >= 0 {
 		g.wake(next)
 	}
+}
+
+// next takes the slot that has waited longest; -1 if none waits. The lock is held.
+func (g *gate) next() int {
+	if len(g.waiting) == 0 {
+		return -1
+	}
+	slot := g.waiting[0]
+	g.waiting = g.waiting[1:]
+	return slot
 }
 
 // open wakes all slots that wait, so that they see that the phase is over.
