@@ -340,8 +340,11 @@ func (l *lab) complete(t *testing.T, file string, want int, beside disturbance.R
 			t.Errorf("worker %s was lost: %s", m.Name, m.Lost)
 		}
 	}
+	if len(res.Levels) != 1 {
+		t.Fatalf("%d levels: %s", len(res.Levels), res.Error)
+	}
 	if n := len(l.logged(t)); int(res.Levels[0].Client.Requests) != want || n != want {
-		t.Errorf("%d requests in the result, %d in the server's log, %d in the plan", res.Levels[0].Client.Requests, n, want)
+		t.Errorf("%d requests in the result, %d in the server's log, %d in the plan: %s", res.Levels[0].Client.Requests, n, want, res.Error)
 	}
 }
 

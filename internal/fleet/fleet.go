@@ -29,8 +29,8 @@ const Protocol = 4
 
 // The times that the fleet promises.
 const (
-	// workerTimeout is how long a worker may send nothing before it counts as lost. With watchEvery and lastQuestion it is below 5 s.
-	workerTimeout = 4400 * time.Millisecond
+	// workerTimeout is how long a worker may send nothing before it counts as lost. With watchEvery it is below 5 s.
+	workerTimeout = 4700 * time.Millisecond
 	// recordsTimeout is how long no records may come of a worker that answers: a NATS cluster that lost a server needs up to 10 s to choose
 	// another one for the records, and the coordinator a few more to find it.
 	recordsTimeout = 30 * time.Second
@@ -47,8 +47,9 @@ const (
 	resendAfter = 100 * time.Millisecond
 	// watchEvery is the time between two looks for lost workers.
 	watchEvery = 100 * time.Millisecond
-	// lastQuestion is how long a worker that sent no records may take to say why.
-	lastQuestion = 300 * time.Millisecond
+	// lastQuestion is how long a worker that sends no records may take to say why. The question is repeated several times in it: a worker whose
+	// blocks are not acknowledged makes a new connection, and hears nothing meanwhile.
+	lastQuestion = 1700 * time.Millisecond
 	// repeatEvery is the time after which a broadcast is repeated for workers that have not answered.
 	repeatEvery = 500 * time.Millisecond
 	// prepareTime limits how long a worker may take to fetch the input, ask the server for the model and prepare requests.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/redline-bench/redline/internal/clock"
@@ -21,6 +20,7 @@ type member struct {
 	newClock    offset // the newest; see adoptClocks
 	newMeasured int64
 	answered    int64 // when the worker answered, while no records came of it
+	asked       bool  // it is being asked why it is silent
 	lost        string
 	lostAt      int64
 }
@@ -170,59 +170,56 @@ func (r *crew) watch() {
 	}
 }
 
-// lose marks the workers that have been silent for too long.
+// lose asks the workers that have been silent for a while, each beside the others, and gives those up that do not answer.
 func (r *crew) lose(now int64) {
-	r.mu.Lock()
-	var gone []*member
-	var silent []time.Duration
 	newest := int64(0)
+	r.mu.Lock()
 	for _, p := range r.allParts() {
 		newest = max(newest, p.seen)
-		if p.lost == "" && now-max(p.seen, p.answered) > int64(workerTimeout) && !slices.Contains(gone, p.member) {
-			gone, silent = append(gone, p.member), append(silent, time.Duration(now-p.seen))
+		if p.lost != "" || p.asked || now-max(p.seen, p.answered) <= int64(workerTimeout-lastQuestion) {
+			continue
 		}
+		m, seen := p.member, p.seen
+		m.asked = true
+		r.work.Go(func() { r.judge(m, seen, now) })
 	}
 	r.mu.Unlock()
 	if now-newest > int64(unacknowledged) && newest != r.reconnected && r.bus.nc.IsConnected() {
 		r.reconnected = newest
 		_ = r.bus.nc.ForceReconnect() // no worker sends anything: our own connection may hang
 	}
-	if len(gone) == 0 {
-		return
-	}
-	reasons := make([]string, len(gone))
-	var asked sync.WaitGroup
-	for i, m := range gone {
-		asked.Go(func() { reasons[i] = r.askWhy(m, silent[i]) })
-	}
-	asked.Wait()
+}
+
+// judge asks a worker that was last seen at a time, and marks it as lost unless it is alive or sends a block after now.
+func (r *crew) judge(m *member, seen, now int64) {
+	why := r.askWhy(m, seen)
+	connected := r.bus.nc.IsConnected()
+	left := 0
 	r.lock(func() {
-		for i, m := range gone {
-			switch {
-			case r.heardSince(m, now):
-			case reasons[i] == "":
-				m.answered = clock.Now()
-			default:
-				m.lost, m.lostAt = reasons[i], clock.Wall(clock.Now())
+		m.asked = false
+		switch {
+		case !connected || r.ctx.Err() != nil || r.heardSince(m, now): // without a connection nothing is known of a worker
+		case why == "":
+			m.answered = clock.Now()
+		default:
+			m.lost, m.lostAt = why, clock.Wall(clock.Now())
+		}
+		for _, m := range r.workers {
+			if m.lost == "" {
+				left++
 			}
 		}
 	})
-	gone = slices.DeleteFunc(gone, func(m *member) bool { return m.lost == "" })
-	left := 0
-	for _, m := range r.workers {
-		if r.alive(m) {
-			left++
-		}
+	if r.alive(m) {
+		return
 	}
-	for _, m := range gone {
-		switch {
-		case left == 0:
-			r.breakDown(fmt.Errorf("all workers are lost; the last was %s: %s", m.Name, m.lost))
-		case r.conf.Fleet.OnLoss == plan.StopOnLoss:
-			r.breakDown(fmt.Errorf("worker %s was lost: %s; --on-worker-loss %s ends the run", m.Name, m.lost, plan.StopOnLoss))
-		default:
-			r.conf.Warn("worker %s was lost: %s; the run goes on without its share", m.Name, m.lost)
-		}
+	switch {
+	case left == 0:
+		r.breakDown(fmt.Errorf("all workers are lost; the last was %s: %s", m.Name, m.lost))
+	case r.conf.Fleet.OnLoss == plan.StopOnLoss:
+		r.breakDown(fmt.Errorf("worker %s was lost: %s; --on-worker-loss %s ends the run", m.Name, m.lost, plan.StopOnLoss))
+	default:
+		r.conf.Warn("worker %s was lost: %s; the run goes on without its share", m.Name, m.lost)
 	}
 	for _, run := range r.runs {
 		run.judgeFailures()
@@ -234,12 +231,13 @@ func (r *crew) heardSince(m *member, at int64) bool {
 	return slices.ContainsFunc(r.allParts(), func(p *part) bool { return p.member == m && p.seen > at })
 }
 
-// askWhy asks a worker of which no records came for a while why that is. The reason is empty for a worker that answers and works for the run: NATS
+// askWhy asks a worker of which no records came since a time why that is. The reason is empty for a worker that answers and works for the run: NATS
 // may have its records soon.
-func (r *crew) askWhy(m *member, silent time.Duration) string {
+func (r *crew) askWhy(m *member, seen int64) string {
 	ctx, cancel := context.WithTimeout(r.ctx, lastQuestion)
 	defer cancel()
 	answer, err := r.request(ctx, m, request{Kind: kindClock})
+	silent := time.Duration(clock.Now() - seen)
 	switch {
 	case err == nil && answer.Error != "":
 		return answer.Error
