@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -26,6 +27,39 @@ func TestAClusterLosesAServer(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "r.json")
 	p := l.profile(t, "--run-name", "night", "--request-rate-range", "100", "--request-count", "1000", "--json", file)
 	l.loaded(t, 100)
+	leader := l.leader(t)
+	watch := disturbance.Start()
+	servers[slices.IndexFunc(servers, func(s *process) bool { return s.name == leader })].kill()
+	p.wait(t)
+	l.complete(t, file, 1000, watch.Stop())
+}
+
+// The two other servers of a cluster of three stand still for some seconds, so that the one that leads the stream of the records cannot store any: no worker is lost, and every
+// request that the server got is in the result.
+func TestAClusterStandsStill(t *testing.T) {
+	t.Parallel()
+	l, servers := openCluster(t)
+	file := filepath.Join(t.TempDir(), "r.json")
+	p := l.profile(t, "--run-name", "night", "--request-rate-range", "100", "--request-count", "1000", "--json", file)
+	l.loaded(t, 100)
+	watch := disturbance.Start()
+	leader := l.leader(t)
+	for _, s := range servers {
+		if s.name != leader {
+			_ = s.Process.Signal(syscall.SIGSTOP)
+		}
+	}
+	time.Sleep(6 * time.Second) // longer than a silent worker may take to answer
+	for _, s := range servers {
+		_ = s.Process.Signal(syscall.SIGCONT)
+	}
+	p.wait(t)
+	l.complete(t, file, 1000, watch.Stop())
+}
+
+// leader is the server that leads the stream of the records of the run "night".
+func (l *lab) leader(t *testing.T) string {
+	t.Helper()
 	stream, err := jetStream(t, l).Stream(t.Context(), "redline_records_night")
 	if err != nil {
 		t.Fatal(err)
@@ -34,10 +68,7 @@ func TestAClusterLosesAServer(t *testing.T) {
 	if info.Config.Replicas != 3 || info.Cluster == nil || info.Cluster.Leader == "" {
 		t.Fatalf("%d copies of the records, cluster %+v", info.Config.Replicas, info.Cluster)
 	}
-	watch := disturbance.Start()
-	servers[slices.IndexFunc(servers, func(s *process) bool { return s.name == info.Cluster.Leader })].kill()
-	p.wait(t)
-	l.complete(t, file, 1000, watch.Stop())
+	return info.Cluster.Leader
 }
 
 // openCluster starts three NATS servers that keep three copies of streams, and two workers.

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/engine"
@@ -298,4 +299,19 @@ func TestTheLastQuestionIsRepeated(t *testing.T) {
 	f(0, "")
 	f(2, "")
 	f(100, "it sent nothing for 4.7s")
+}
+
+// A block that was sent again while a NATS cluster stores it is not refused. Other errors of JetStream are refusals.
+func TestABlockThatIsBeingStoredIsNotRefused(t *testing.T) {
+	f := func(code server.ErrorIdentifier, want string) {
+		t.Helper()
+		o := &sender{s: &assignment{job: &Job{}, w: &Worker{Say: func(string, ...any) {}}}}
+		e := server.ApiErrors[code]
+		o.note(&jetstream.APIError{Code: e.Code, ErrorCode: jetstream.ErrorCode(e.ErrCode), Description: e.Description})
+		if got := o.refusal(); got != want {
+			t.Errorf("error %d: %q, want %q", code, got, want)
+		}
+	}
+	f(server.JSStreamDuplicateMessageConflict, "")
+	f(server.JSInsufficientResourcesErr, "NATS does not take its records: insufficient resources")
 }

@@ -185,9 +185,12 @@ func (o *sender) acknowledge(p *sentBlock) bool {
 	return false
 }
 
-// note keeps why NATS refused a block. It may be full; the loss of a connection is no refusal.
+// beingStored is the error of a block that was sent again while a NATS cluster stores it: a server of the cluster may be slow or lost.
+const beingStored jetstream.ErrorCode = 10158
+
+// note keeps why NATS refused a block. It may be full; the loss of a connection is no refusal, and a block that NATS is storing is sent again.
 func (o *sender) note(err error) {
-	if refusal, ok := errors.AsType[*jetstream.APIError](err); ok {
+	if refusal, ok := errors.AsType[*jetstream.APIError](err); ok && refusal.ErrorCode != beingStored {
 		o.refuse(refusal.Description)
 	}
 }
