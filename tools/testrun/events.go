@@ -133,14 +133,9 @@ func (l *eventLog) event(e event, out io.Writer, stage string) {
 	}
 }
 
-// note keeps a line of a test's output until the test has ended. Long output keeps its end.
+// note keeps a line of a test's output until the test has ended.
 func (l *eventLog) note(name testName, line string) {
-	const keep = 400
-	lines := append(l.output[name], line)
-	if len(lines) > 2*keep {
-		lines = slices.Clone(lines[len(lines)-keep:])
-	}
-	l.output[name] = lines
+	l.output[name] = shorten(append(l.output[name], line))
 	for prefix, list := range map[string]*[]string{crashPrefix: &l.crashes, missedOncePrefix: &l.missedOnce} {
 		if _, rest, ok := strings.Cut(line, prefix); ok {
 			*list = append(*list, fmt.Sprintf("%v: %s", name, strings.TrimSpace(rest)))
@@ -149,6 +144,21 @@ func (l *eventLog) note(name testName, line string) {
 	if i := strings.LastIndex(name.test, "/"); i > 0 {
 		l.parents[testName{name.pkg, name.test[:i]}] = true
 	}
+}
+
+// shorten keeps the end of long output, and of what stands before it the first messages of the test: they say what failed.
+func shorten(lines []string) []string {
+	const end, most = 400, 50
+	if len(lines) <= 2*end+most {
+		return lines
+	}
+	var kept []string
+	for _, line := range lines[:len(lines)-end] {
+		if logged.MatchString(line) && len(kept) < most {
+			kept = append(kept, line)
+		}
+	}
+	return append(kept, lines[len(lines)-end:]...)
 }
 
 func (l *eventLog) testEnded(name testName, e event, out io.Writer) {

@@ -68,6 +68,23 @@ func TestOutcomesAreSorted(t *testing.T) {
 	}
 }
 
+// The message that says why a test failed is shown also where programs of the test wrote thousands of lines after it.
+func TestLongOutputKeepsTheReason(t *testing.T) {
+	lines := []string{"    x_test.go:1: it broke"}
+	for i := range 3000 {
+		lines = append(lines, fmt.Sprint("        line ", i))
+	}
+	var l eventLog
+	var shown strings.Builder
+	l.read(strings.NewReader(events("TestLong", "fail", lines...)), &shown, "e2e")
+	if len(l.failed) != 1 || l.failed[0].reason != "x_test.go:1: it broke" {
+		t.Errorf("failed: %v", l.failed)
+	}
+	if text := shown.String(); !strings.Contains(text, "it broke") || !strings.Contains(text, "line 2999\n") || strings.Count(text, "\n") > 1000 {
+		t.Errorf("%d lines are shown", strings.Count(text, "\n"))
+	}
+}
+
 // A package that ends outside a test, as by a panic or a timeout, is a failure, and so is one that does not compile.
 func TestBrokenPackagesFail(t *testing.T) {
 	var l eventLog
