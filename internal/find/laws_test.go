@@ -137,7 +137,7 @@ func (s *score) add(o score) {
 func TestSearchesOnKnownLaws(t *testing.T) {
 	seeds := 20
 	if outcome.Heavy() {
-		seeds = 200
+		seeds = 100
 	}
 	list := laws()
 	scores := make([]score, len(list))
