@@ -34,16 +34,16 @@ func TestAClusterLosesAServer(t *testing.T) {
 	l.complete(t, file, 1000, watch.Stop())
 }
 
-// The two other servers of a cluster of three stand still for some seconds, so that the one that leads the stream of the records cannot store any: no worker is lost, and every
-// request that the server got is in the result.
+// Of a cluster of three NATS servers, the two that do not lead the stream of the records stand still for some seconds, so that no record is stored: no
+// worker is lost, and every request that the server got is in the result.
 func TestAClusterStandsStill(t *testing.T) {
 	t.Parallel()
 	l, servers := openCluster(t)
 	file := filepath.Join(t.TempDir(), "r.json")
 	p := l.profile(t, "--run-name", "night", "--request-rate-range", "100", "--request-count", "1000", "--json", file)
 	l.loaded(t, 100)
-	watch := disturbance.Start()
 	leader := l.leader(t)
+	watch := disturbance.Start()
 	for _, s := range servers {
 		if s.name != leader {
 			_ = s.Process.Signal(syscall.SIGSTOP)

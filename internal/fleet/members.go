@@ -240,6 +240,7 @@ func (r *crew) askWhy(m *member, seen int64) string {
 	silent := time.Duration(clock.Now() - seen)
 	switch {
 	case err == nil && answer.Error != "":
+		<-ctx.Done() // NATS may take its records yet
 		return answer.Error
 	case err == nil && answer.Run == r.conf.Fleet.Run && silent < recordsTimeout:
 		return ""
