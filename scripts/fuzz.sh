@@ -16,16 +16,22 @@ targets() {
   done
 }
 
+# Tells whether the end of the time is the only failure: Go before 1.27 sometimes reports it as one (golang/go#75804). Others name an input or a process.
+ended() {
+  grep -qx ' *context deadline exceeded' <<<"$1" && ! grep -qE 'Failing input|fuzzing process' <<<"$1"
+}
+
 one() {
-  local dir out
+  local dir out passed=true
   dir=$(dirname "$1")
-  if out=$(CGO_ENABLED=$4 go test -tags "$3" -run '^$' -fuzz "^$2\$" -fuzztime "$FUZZTIME" -fuzzminimizetime 20x -parallel 1 "./$dir" 2>&1) && ! grep -q 'no fuzz tests' <<<"$out"; then
+  out=$(CGO_ENABLED=$4 go test -tags "$3" -run '^$' -fuzz "^$2\$" -fuzztime "$FUZZTIME" -fuzzminimizetime 20x -parallel 1 "./$dir" 2>&1) || ended "$out" || passed=false
+  if $passed && ! grep -q 'no fuzz tests' <<<"$out"; then
     echo "== $dir $2: $(grep '^fuzz: elapsed' <<<"$out" | tail -1)"
   else
     printf '== %s %s FAILED\n%s\n' "$dir" "$2" "$out"
     return 1
   fi
 }
-export -f one
+export -f one ended
 
 targets | xargs -P 2 -L 1 bash -c 'one "$@"' fuzz
