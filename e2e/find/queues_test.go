@@ -241,7 +241,7 @@ func TestTimedFindsTheCapacityOfQueues(t *testing.T) {
 	}
 	list := laws()
 	disturbance.Try(t, func() error {
-		r := round{t: t, places: make(chan struct{}, min(2*runtime.NumCPU(), 12)), scores: map[string][]score{}}
+		r := round{t: t, places: make(chan struct{}, min(max(2*runtime.NumCPU(), len(list)), 12)), scores: map[string][]score{}}
 		for seed := range seeds {
 			for _, l := range list {
 				r.all.Go(func() { r.add(&l, uint64(seed)) })
