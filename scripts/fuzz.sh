@@ -16,7 +16,7 @@ targets() {
   done
 }
 
-# Tells whether the end of the time is the only failure: Go before 1.27 sometimes reports it as one (golang/go#75804). Others name an input or a process.
+# Tells whether the end of the time is the only failure: Go before 1.27 sometimes reports it as one (golang/go#75804). Real failures name an input or a process.
 ended() {
   grep -qx ' *context deadline exceeded' <<<"$1" && ! grep -qE 'Failing input|fuzzing process' <<<"$1"
 }

@@ -23,36 +23,36 @@ import (
 // request that the server got is in the result.
 func TestAClusterLosesAServer(t *testing.T) {
 	t.Parallel()
-	l, servers := openCluster(t)
-	file := filepath.Join(t.TempDir(), "r.json")
-	p := l.profile(t, "--run-name", "night", "--request-rate-range", "100", "--request-count", "1000", "--json", file)
-	l.loaded(t, 100)
-	leader := l.leader(t)
-	watch := disturbance.Start()
-	servers[slices.IndexFunc(servers, func(s *process) bool { return s.name == leader })].kill()
-	p.wait(t)
-	l.complete(t, file, 1000, watch.Stop())
+	completeDespite(t, func(leader *process, _ []*process) { leader.kill() })
 }
 
 // Of a cluster of three NATS servers, the two that do not lead the stream of the records stand still for some seconds, so that no record is stored: no
 // worker is lost, and every request that the server got is in the result.
 func TestAClusterStandsStill(t *testing.T) {
 	t.Parallel()
+	completeDespite(t, func(_ *process, others []*process) {
+		for _, s := range others {
+			_ = s.Process.Signal(syscall.SIGSTOP)
+		}
+		time.Sleep(6 * time.Second) // longer than a silent worker may take to answer
+		for _, s := range others {
+			_ = s.Process.Signal(syscall.SIGCONT)
+		}
+	})
+}
+
+// completeDespite checks that a run on a cluster of three NATS servers is complete when something happens to them in the middle of it.
+func completeDespite(t *testing.T, happens func(leader *process, others []*process)) {
+	t.Helper()
 	l, servers := openCluster(t)
 	file := filepath.Join(t.TempDir(), "r.json")
 	p := l.profile(t, "--run-name", "night", "--request-rate-range", "100", "--request-count", "1000", "--json", file)
 	l.loaded(t, 100)
-	leader := l.leader(t)
+	name := l.leader(t)
+	leads := func(s *process) bool { return s.name == name }
+	leader := servers[slices.IndexFunc(servers, leads)]
 	watch := disturbance.Start()
-	for _, s := range servers {
-		if s.name != leader {
-			_ = s.Process.Signal(syscall.SIGSTOP)
-		}
-	}
-	time.Sleep(6 * time.Second) // longer than a silent worker may take to answer
-	for _, s := range servers {
-		_ = s.Process.Signal(syscall.SIGCONT)
-	}
+	happens(leader, slices.DeleteFunc(servers, leads))
 	p.wait(t)
 	l.complete(t, file, 1000, watch.Stop())
 }

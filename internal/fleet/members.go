@@ -190,11 +190,11 @@ func (r *crew) lose(now int64) {
 	}
 }
 
-// judge asks a worker that was last seen at a time, and marks it as lost unless it is alive or sends a block after now.
+// judge asks a worker whose last block came at seen. The worker is lost if it gives no good answer and no block of it comes after now.
 func (r *crew) judge(m *member, seen, now int64) {
 	why := r.askWhy(m, seen)
 	connected := r.bus.nc.IsConnected()
-	left := 0
+	lost, left := false, 0
 	r.lock(func() {
 		m.asked = false
 		switch {
@@ -202,7 +202,7 @@ func (r *crew) judge(m *member, seen, now int64) {
 		case why == "":
 			m.answered = clock.Now()
 		default:
-			m.lost, m.lostAt = why, clock.Wall(clock.Now())
+			m.lost, m.lostAt, lost = why, clock.Wall(clock.Now()), true
 		}
 		for _, m := range r.workers {
 			if m.lost == "" {
@@ -210,16 +210,15 @@ func (r *crew) judge(m *member, seen, now int64) {
 			}
 		}
 	})
-	if r.alive(m) {
-		return
-	}
 	switch {
+	case !lost:
+		return
 	case left == 0:
-		r.breakDown(fmt.Errorf("all workers are lost; the last was %s: %s", m.Name, m.lost))
+		r.breakDown(fmt.Errorf("all workers are lost; the last was %s: %s", m.Name, why))
 	case r.conf.Fleet.OnLoss == plan.StopOnLoss:
-		r.breakDown(fmt.Errorf("worker %s was lost: %s; --on-worker-loss %s ends the run", m.Name, m.lost, plan.StopOnLoss))
+		r.breakDown(fmt.Errorf("worker %s was lost: %s; --on-worker-loss %s ends the run", m.Name, why, plan.StopOnLoss))
 	default:
-		r.conf.Warn("worker %s was lost: %s; the run goes on without its share", m.Name, m.lost)
+		r.conf.Warn("worker %s was lost: %s; the run goes on without its share", m.Name, why)
 	}
 	for _, run := range r.runs {
 		run.judgeFailures()
