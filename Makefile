@@ -127,9 +127,10 @@ generate: ## protocol code and docs/flags.md
 bench: build ## compare with wrk, h2load, perf_analyzer and a bare loop; 20 to 30 minutes
 	go run ./bench -bin bin/redline -out out/bench
 
-# As in `make test`, tests that measure times run alone. Before them, searches on servers that only wait (QUEUES, and all of e2e/tune) run
-# together, beside the checks that need steady windows. All others mostly wait, for windows and for other programs: they run at once, the
-# longest first, together with fuzzing. Packages of which `make test` leaves nothing out do not run again, and internal/stats would take hours.
+# As in `make test`, tests that measure times run alone, and so do the checks that need steady windows (STEADY). Before them, searches on
+# servers that only wait (QUEUES, and all of e2e/tune) run together. All others mostly wait, for windows and for other programs: they run at
+# once, the longest first, together with fuzzing. Packages of which `make test` leaves nothing out do not run again, and internal/stats would
+# take hours.
 STEADY := ^TestChecks$$/^(no_model|ground_truth|ranks)$$
 QUEUES := ^TestTimedFindsTheCapacityOfQueues$$
 SWEEP := ^TestTimedAgreesWithASweepOnTriton$$
@@ -149,11 +150,11 @@ fuzz: ## every fuzz target for FUZZTIME (10s)
 heavy-rest: # what waits most of the time
 	$(HEAVY) -p 4 -parallel 4 -skip '$(STEADY)|$(TIMED_TESTS)' ./e2e/dist ./internal/find ./e2e/tokenizer ./internal/compare ./e2e/heavy ./e2e/qa $(SHORTENED)
 
-heavy-waits: # searches on servers that only wait, and steady windows
-	$(HEAVY) -p 3 -run '$(TIMED_TESTS)|$(STEADY)' -skip '$(SWEEP)' ./e2e/tune ./e2e/find ./e2e/qa
+heavy-waits: # searches on servers that only wait
+	$(HEAVY) -p 2 -run '$(TIMED_TESTS)' -skip '$(SWEEP)' ./e2e/tune ./e2e/find
 
-heavy-timed: # the tests that measure
-	$(HEAVY) -p 1 -run '$(TIMED_TESTS)' -skip '$(QUEUES)' $(filter-out ./e2e/tune,$(TIMED))
+heavy-timed: # the tests that measure, and steady windows
+	$(HEAVY) -p 1 -run '$(TIMED_TESTS)|$(STEADY)' -skip '$(QUEUES)' $(filter-out ./e2e/tune,$(TIMED)) ./e2e/qa
 
 cover: ## coverage of the unit tests
 	go test -vet=off -coverprofile=coverage.out -coverpkg=./internal/... ./cmd/... ./internal/...

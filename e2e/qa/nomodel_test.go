@@ -39,7 +39,7 @@ func (b *bench) noModel(t *testing.T) {
 func (b *bench) sizes(name, bin, target string) []pool.Task {
 	load := "--request-count 16"
 	if outcome.Heavy() {
-		load = "-p 10000"
+		load = "-p 2000"
 	}
 	var list []pool.Task
 	for _, shared := range b.shared {
