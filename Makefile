@@ -27,7 +27,7 @@ export PATH := $(PATH):$(CACHE)/debian-mpiexec:$(CACHE)/debian-zsh:$(CACHE)/debi
 export PYTHONPYCACHEPREFIX := $(CACHE)/pycache
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help build redline demo test quick quick-scripts quick-unit flaky flaky-stage check unit unit-race unit-plain unit-native tools peers e2e e2e-timed e2e-rest fmt generate bench test-heavy soak fuzz heavy-rest heavy-waits heavy-timed cover dist wheel site clean
+.PHONY: help build redline demo test quick quick-scripts quick-unit flaky flaky-stage check unit unit-race unit-plain unit-native tools peers e2e e2e-timed e2e-rest fmt generate bench test-heavy soak fuzz heavy-rest heavy-tune heavy-timed cover dist wheel site clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -127,34 +127,31 @@ generate: ## protocol code and docs/flags.md
 bench: build ## compare with wrk, h2load, perf_analyzer and a bare loop; 20 to 30 minutes
 	go run ./bench -bin bin/redline -out out/bench
 
-# As in `make test`, tests that measure times run alone, and so do the checks that need steady windows (STEADY). Before them, searches on
-# servers that only wait (QUEUES, and all of e2e/tune) run together. All others mostly wait, for windows and for other programs: they run at
-# once, the longest first, together with fuzzing. Packages of which `make test` leaves nothing out do not run again, and internal/stats would
-# take hours.
+# As in `make test`, tests that measure times run alone, and so do the checks that need steady windows (STEADY). All others run at once
+# before them, the longest first, together with fuzzing and with the searches of e2e/tune, on servers that only wait: these are not niced,
+# and so the others do not delay them. Packages of which `make test` leaves nothing out do not run again, and internal/stats would take hours.
 STEADY := ^TestChecks$$/^(no_model|ground_truth|ranks)$$
-QUEUES := ^TestTimedFindsTheCapacityOfQueues$$
-SWEEP := ^TestTimedAgreesWithASweepOnTriton$$
 SHORTENED = $(shell grep -rlE 'outcome[.]Heavy|testkit[.]Rounds|e2e/guide"' --include='*.go' internal e2e | grep -vE '^internal/(stats|testkit)/' \
   | xargs -n 1 dirname | sort -u | sed 's|^|./|')
 HEAVY = REDLINE_HEAVY=1 $(E2E)
 test-heavy: ## whole windows and loads, GenAI-Perf, Model Analyzer, AIPerf, fuzzing; about an hour, ends with a summary
-	@REDLINE_HEAVY=1 $(TESTRUN) -repeat-until 70m -background fuzz=heavy-waits peers build heavy-rest heavy-waits heavy-timed
+	@REDLINE_HEAVY=1 $(TESTRUN) -repeat-until 70m -background fuzz=heavy-timed peers build heavy-rest+heavy-tune heavy-timed
 
 soak: build ## every protocol at full speed for SOAK (30m) while the server fails each second; then two minutes of each fuzz target
 	REDLINE_HEAVY=1 SOAK=$(SOAK) $(E2E:60m=0) -v ./e2e/soak
 	@FUZZTIME=2m scripts/fuzz.sh
 
 fuzz: ## every fuzz target for FUZZTIME (10s)
-	@FUZZTIME=$(FUZZTIME) scripts/fuzz.sh
+	@FUZZTIME=$(FUZZTIME) nice scripts/fuzz.sh
 
-heavy-rest: # what waits most of the time
-	$(HEAVY) -p 4 -parallel 4 -skip '$(STEADY)|$(TIMED_TESTS)' ./e2e/dist ./internal/find ./e2e/tokenizer ./internal/compare ./e2e/heavy ./e2e/qa $(SHORTENED)
+heavy-rest: # all that does not measure
+	nice env $(HEAVY) -p 4 -parallel 4 -skip '$(STEADY)|$(TIMED_TESTS)' ./e2e/dist ./internal/find ./e2e/tokenizer ./internal/compare ./e2e/heavy ./e2e/qa $(SHORTENED)
 
-heavy-waits: # searches on servers that only wait
-	$(HEAVY) -p 2 -run '$(TIMED_TESTS)' -skip '$(SWEEP)' ./e2e/tune ./e2e/find
+heavy-tune: # searches on servers that only wait
+	$(HEAVY) -run '$(TIMED_TESTS)' ./e2e/tune
 
 heavy-timed: # the tests that measure, and steady windows
-	$(HEAVY) -p 1 -run '$(TIMED_TESTS)|$(STEADY)' -skip '$(QUEUES)' $(filter-out ./e2e/tune,$(TIMED)) ./e2e/qa
+	$(HEAVY) -p 1 -run '$(TIMED_TESTS)|$(STEADY)' $(filter-out ./e2e/tune,$(TIMED)) ./e2e/qa
 
 cover: ## coverage of the unit tests
 	go test -vet=off -coverprofile=coverage.out -coverpkg=./internal/... ./cmd/... ./internal/...
