@@ -47,9 +47,10 @@ func capacity(t *testing.T, args ...string) (*result.Capacity, error) {
 }
 
 // On a real Triton, a model of 20 ms with dynamic batching: the highest rate of a sweep by hand with p99 below the limit agrees with the
-// search before it. The sweep begins well below the answer of the search.
+// search before it. The sweep begins well below the answer of the search. It sends few requests, and so it runs beside the searches on queues.
 func TestTimedAgreesWithASweepOnTriton(t *testing.T) {
 	outcome.HeavyOnly(t, "redline find beside a sweep on a real Triton")
+	t.Parallel()
 	installed, err := peers.Install(t.Context())
 	if err != nil {
 		outcome.NotTested(t, "redline find on a real Triton", err, "python3 with venv")

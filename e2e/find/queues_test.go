@@ -235,6 +235,7 @@ func (r *round) check(l *law, seed uint64, sc *score) error {
 // searches for each queue.
 func TestTimedFindsTheCapacityOfQueues(t *testing.T) {
 	outcome.HeavyOnly(t, "redline find on queues of known law, in real time")
+	t.Parallel()
 	seeds, err := strconv.Atoi(cmp.Or(os.Getenv("REDLINE_SEEDS"), "1"))
 	if err != nil {
 		t.Fatal(err)

@@ -148,4 +148,4 @@ const unstableCode = 2
 
 var errUnstable = errors.New("the windows differ too much")
 
-var poorWindow = regexp.MustCompile(`(?m)Failed to obtain stable measurement|^ {4}Request count: 0$|: 0 infer/sec`)
+var poorWindow = regexp.MustCompile(`(?m)Failed to obtain stable measurement|No valid requests recorded|^ {4}Request count: 0$|: 0 infer/sec`)
