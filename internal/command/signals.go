@@ -59,7 +59,7 @@ type Signals struct {
 	once             sync.Once
 	done             sync.WaitGroup
 	limit            <-chan time.Time
-	hungUp           bool // a SIGHUP was caught; written by watch
+	heardOne, hungUp bool // a signal, a SIGHUP was caught; written by watch
 }
 
 // WatchSignals starts to catch signals. Only the first SIGHUP counts: a terminal that closes may send several. A SIGHUP
@@ -69,12 +69,17 @@ func (p *IO) WatchSignals(now Phase) *Signals {
 	s.Soft, s.endSoft = context.WithCancel(context.Background())
 	s.Hard, s.endHard = context.WithCancel(context.Background())
 	s.Enter(now)
-	signal.Notify(s.caught, os.Interrupt, syscall.SIGTERM)
-	if !signal.Ignored(syscall.SIGHUP) {
-		signal.Notify(s.caught, syscall.SIGHUP)
-	}
+	notify(s.caught)
 	s.done.Go(s.watch)
 	return s
+}
+
+// notify has the signals that end a run sent to c.
+func notify(c chan<- os.Signal) {
+	signal.Notify(c, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(c, syscall.SIGHUP)
+	}
 }
 
 // Until is for a run that signals do not end: Soft ends with ctx, and Hard cutGrace later.
@@ -148,14 +153,14 @@ func (s *Signals) Enter(p Phase) { s.now.Store(int32(p)) }
 
 func (s *Signals) phase() Phase { return Phase(s.now.Load()) }
 
-// Stop ends the watch. It may be called twice. After a SIGHUP, later ones stay without effect: one that comes between Stop and the end
+// Stop ends the watch. It may be called twice. After a signal, later ones stay without effect: one that comes between Stop and the end
 // of the process must not replace the exit code.
 func (s *Signals) Stop() {
 	s.once.Do(func() {
 		close(s.quit)
 		s.done.Wait()
-		if s.hungUp {
-			signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+		if s.heardOne {
+			notify(make(chan os.Signal, 1))
 		}
 		if s.caught != nil {
 			signal.Stop(s.caught)
@@ -175,7 +180,7 @@ func (s *Signals) watch() {
 			if sig == syscall.SIGHUP && s.hungUp {
 				continue
 			}
-			s.hungUp = s.hungUp || sig == syscall.SIGHUP
+			s.heardOne, s.hungUp = true, s.hungUp || sig == syscall.SIGHUP
 			s.heard(sig, nth)
 			nth++
 		case <-s.limit:

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"runtime"
+	"strconv"
 	"syscall"
 	"testing"
 
@@ -13,36 +14,39 @@ import (
 	"github.com/redline-bench/redline/internal/pending"
 )
 
-// The second SIGHUP of a terminal that closes comes when the command has ended its watch. It must not end the process: that would lose the exit code.
-func TestALateHangup(t *testing.T) {
-	const child = "REDLINE_TEST_HANGUP"
-	if os.Getenv(child) != "" {
+// A second signal comes when the command has ended its watch, as the second SIGHUP of a terminal that closes may. It must not end the process:
+// that would lose the exit code.
+func TestALateSignal(t *testing.T) {
+	const child = "REDLINE_TEST_SIGNAL"
+	if number, err := strconv.Atoi(os.Getenv(child)); err == nil {
 		p := &command.IO{Stdout: os.Stdout, Stderr: os.Stderr, Exit: os.Exit, Files: pending.New(nil)}
 		sigs := p.WatchSignals(command.Loading)
-		hangUp(t)
+		sendSelf(t, syscall.Signal(number))
 		<-sigs.Soft.Done()
 		sigs.Stop()
-		hangUp(t)
+		sendSelf(t, syscall.Signal(number))
 		os.Exit(command.ExitInterrupted)
 	}
 	hangups := make(chan os.Signal, 1) // the child gets the default action, also under nohup
 	signal.Notify(hangups, syscall.SIGHUP)
 	defer signal.Stop(hangups)
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^"+t.Name()+"$")
-	cmd.Env = append(os.Environ(), child+"=1")
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := cmd.Run(); err == nil || cmd.ProcessState.ExitCode() != command.ExitInterrupted {
-		t.Errorf("the process ended with %v, want exit code %d\n%s", err, command.ExitInterrupted, &out)
+	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^"+t.Name()+"$")
+		cmd.Env = append(os.Environ(), child+"="+strconv.Itoa(int(sig)))
+		var out bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &out, &out
+		if err := cmd.Run(); err == nil || cmd.ProcessState.ExitCode() != command.ExitInterrupted {
+			t.Errorf("%v: the process ended with %v, want exit code %d\n%s", sig, err, command.ExitInterrupted, &out)
+		}
 	}
 }
 
-// hangUp sends SIGHUP to its own thread, so that the signal has been delivered when it returns.
-func hangUp(t *testing.T) {
+// sendSelf sends a signal to its own thread, so that the signal has been delivered when it returns.
+func sendSelf(t *testing.T, sig syscall.Signal) {
 	t.Helper()
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	if err := syscall.Tgkill(os.Getpid(), syscall.Gettid(), syscall.SIGHUP); err != nil {
+	if err := syscall.Tgkill(os.Getpid(), syscall.Gettid(), sig); err != nil {
 		t.Fatal(err)
 	}
 }
