@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
-	"syscall"
 
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/service/tritoncapi"
@@ -31,10 +29,7 @@ func handOver(p *command.IO, why string) int {
 		return command.ExitError
 	}
 	signals := make(chan os.Signal, 4) // caught until this process ends: a late signal must not replace the child's exit code
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	if !signal.Ignored(syscall.SIGHUP) {
-		signal.Notify(signals, syscall.SIGHUP)
-	}
+	command.CatchSignals(signals)
 	go func() {
 		for s := range signals {
 			if s != os.Interrupt {

@@ -59,23 +59,21 @@ type Signals struct {
 	once             sync.Once
 	done             sync.WaitGroup
 	limit            <-chan time.Time
-	heardOne, hungUp bool // a signal, a SIGHUP was caught; written by watch
 }
 
-// WatchSignals starts to catch signals. Only the first SIGHUP counts: a terminal that closes may send several. A SIGHUP
-// that is ignored, as under nohup, stays ignored.
+// WatchSignals starts to catch signals. Only the first SIGHUP counts: a terminal that closes may send several.
 func (p *IO) WatchSignals(now Phase) *Signals {
 	s := &Signals{io: p, caught: make(chan os.Signal, 4), stops: make(chan os.Signal, 1), quit: make(chan struct{})}
 	s.Soft, s.endSoft = context.WithCancel(context.Background())
 	s.Hard, s.endHard = context.WithCancel(context.Background())
 	s.Enter(now)
-	notify(s.caught)
+	CatchSignals(s.caught)
 	s.done.Go(s.watch)
 	return s
 }
 
-// notify has the signals that end a run sent to c.
-func notify(c chan<- os.Signal) {
+// CatchSignals has the signals that end a run sent to c. A SIGHUP that is ignored, as under nohup, stays ignored.
+func CatchSignals(c chan<- os.Signal) {
 	signal.Notify(c, os.Interrupt, syscall.SIGTERM)
 	if !signal.Ignored(syscall.SIGHUP) {
 		signal.Notify(c, syscall.SIGHUP)
@@ -159,10 +157,10 @@ func (s *Signals) Stop() {
 	s.once.Do(func() {
 		close(s.quit)
 		s.done.Wait()
-		if s.heardOne {
-			notify(make(chan os.Signal, 1))
-		}
 		if s.caught != nil {
+			if s.Soft.Err() != nil { // a signal was caught
+				CatchSignals(make(chan os.Signal, 1))
+			}
 			signal.Stop(s.caught)
 			signal.Stop(s.stops)
 		}
@@ -172,15 +170,16 @@ func (s *Signals) Stop() {
 }
 
 func (s *Signals) watch() {
+	hungUp := false
 	for nth := 1; ; {
 		select {
 		case <-s.quit:
 			return
 		case sig := <-s.caught:
-			if sig == syscall.SIGHUP && s.hungUp {
+			if sig == syscall.SIGHUP && hungUp {
 				continue
 			}
-			s.heardOne, s.hungUp = true, s.hungUp || sig == syscall.SIGHUP
+			hungUp = hungUp || sig == syscall.SIGHUP
 			s.heard(sig, nth)
 			nth++
 		case <-s.limit:
