@@ -259,6 +259,25 @@ func TestAFleetKeepsARate(t *testing.T) {
 	}
 }
 
+// The first window has no time before the first request.
+func TestBeginReturnsWhenTheLoadHasBegun(t *testing.T) {
+	t.Parallel()
+	h := startHub(t, anyPort, nil)
+	c := &crew{}
+	c.start(t, h.NATS(), "a", nil)
+	run, err := fleet.Gather(t.Context(), dial(t, h.NATS()), config(c, "begin", "1", testPlan(nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer run.End(t.Context())
+	if err := run.Begin(t.Context(), profile.Order{Level: &result.Level{Mode: plan.Concurrency, Concurrency: 1}}); err != nil {
+		t.Fatal(err)
+	}
+	if early := run.Scheduled() - clock.Now(); early > 0 {
+		t.Errorf("it returned %v before the load", time.Duration(early))
+	}
+}
+
 // A worker that is gone is noticed and named; the others go on, or the run stops.
 func TestALostWorkerIsNamed(t *testing.T) {
 	t.Parallel()

@@ -91,10 +91,16 @@ func (r *Run) refusal(answers []*reply) error {
 	return nil
 }
 
-// Begin implements profile.Load: all workers prepare the load, then begin it at a common time.
+// Begin implements profile.Load: all workers prepare the load, then begin it at a common time. It returns after that time: a window that
+// is opened next has load from its first moment.
 func (r *Run) Begin(ctx context.Context, o profile.Order) error {
 	lv := &result.Level{Mode: o.Level.Mode, Concurrency: o.Level.Concurrency, Rate: o.Level.Rate, Stages: o.Level.Stages}
-	return r.begin(ctx, Order{Level: lv, Limit: o.Limit, Seed: o.Seed}, func(int64) {})
+	var start int64
+	if err := r.begin(ctx, Order{Level: lv, Limit: o.Limit, Seed: o.Seed}, func(at int64) { start = at }); err != nil {
+		return err
+	}
+	clock.Sleep(ctx, time.Duration(start-clock.Now()))
+	return nil
 }
 
 // BeginPhase has all workers prepare a phase of a Task, then begin it at a common time. starts is told that time before the first
