@@ -18,12 +18,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/redline-bench/redline/e2e/binary"
 	"github.com/redline-bench/redline/e2e/netns"
+	"github.com/redline-bench/redline/e2e/peers"
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/stats"
 	"github.com/redline-bench/redline/internal/testkit"
@@ -71,13 +71,13 @@ func startBy(t *testing.T, begin func(*exec.Cmd) error, name, program string, ar
 	t.Helper()
 	p := &process{Cmd: exec.Command(program, args...), name: name, ended: make(chan struct{})}
 	p.Stdout, p.Stderr, p.Dir = &p.stdout, &p.stderr, t.TempDir()
-	p.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := begin(p.Cmd); err != nil {
+	exited := make(chan error, 1)
+	if err := peers.StartBound(p.Cmd, begin, exited); err != nil {
 		t.Fatal(err)
 	}
 	go func() {
-		defer close(p.ended)
-		_ = p.Wait() // the exit code says it
+		<-exited // the exit code says how
+		close(p.ended)
 	}()
 	t.Cleanup(func() {
 		p.kill()

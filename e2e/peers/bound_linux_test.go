@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -47,15 +49,52 @@ func TestAServerEndsWithItsKilledParent(t *testing.T) {
 	}
 }
 
-// parent starts a process, prints its number and waits to be killed. Other goroutines come and go meanwhile.
+// parent starts a process, prints its number and waits to be killed.
 func parent(t *testing.T) {
 	sleep := exec.Command("sleep", "300")
 	exited := make(chan error, 1)
-	if err := startBound(sleep, exited); err != nil {
+	if err := StartBound(sleep, (*exec.Cmd).Start, exited); err != nil {
 		t.Fatal(err)
 	}
 	fmt.Println(sleep.Process.Pid)
 	t.Fatal(<-exited)
+}
+
+// A server lives on when other threads of its parent end, as those of a network namespace do.
+func TestAServerOutlivesThreads(t *testing.T) {
+	sleep := exec.Command("sleep", "300")
+	exited := make(chan error, 1)
+	if err := StartBound(sleep, (*exec.Cmd).Start, exited); err != nil {
+		t.Fatal(err)
+	}
+	const count = 64
+	ids, over := make(chan int, count), make(chan struct{})
+	for range count {
+		go func() {
+			runtime.LockOSThread() // and not unlocked: the thread ends with the goroutine
+			ids <- syscall.Gettid()
+			<-over
+		}()
+	}
+	var threads []int
+	for range count {
+		threads = append(threads, <-ids)
+	}
+	close(over)
+	for _, id := range threads { // Go keeps the first thread of a process
+		for id != os.Getpid() && exists(fmt.Sprintf("/proc/self/task/%d", id)) {
+			time.Sleep(time.Millisecond)
+		}
+	}
+	_ = sleep.Process.Signal(syscall.SIGTERM) // how it ended says whether it still ran
+	if err := <-exited; err == nil || err.Error() != "signal: terminated" {
+		t.Errorf("it did not run until it was terminated: %v", err)
+	}
+}
+
+func exists(file string) bool {
+	_, err := os.Stat(file)
+	return err == nil
 }
 
 // alive reports whether a process runs; one that has ended and waits for its parent does not.

@@ -4,9 +4,9 @@ package peers
 
 import "os/exec"
 
-// startBound starts a process and sends to exited how it ended.
-func startBound(cmd *exec.Cmd, exited chan<- error) error {
-	if err := cmd.Start(); err != nil {
+// StartBound starts a process, by a function such as (*exec.Cmd).Start, and sends to exited how it ended.
+func StartBound(cmd *exec.Cmd, start func(*exec.Cmd) error, exited chan<- error) error {
+	if err := start(cmd); err != nil {
 		return err
 	}
 	go func() { exited <- cmd.Wait() }()

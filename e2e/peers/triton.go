@@ -81,7 +81,7 @@ func (p *Peers) launch(ctx context.Context, dir string, args []string) (*Triton,
 	// A group of its own, so that Stop reaches the backend's helpers too.
 	t.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	ended := make(chan error, 1)
-	if err := startBound(t.cmd, ended); err != nil {
+	if err := StartBound(t.cmd, (*exec.Cmd).Start, ended); err != nil {
 		return nil, err
 	}
 	go func() {
