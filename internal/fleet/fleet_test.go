@@ -153,7 +153,7 @@ func testPlan(edit func(*plan.Plan)) *plan.Plan {
 
 func config(c *crew, name, workers string, p *plan.Plan) fleet.Config {
 	f := plan.DefaultFleet()
-	f.Workers, f.Run, f.Wait = workers, name, 10*time.Second
+	f.Workers, f.Run, f.Wait = workers, name, testkit.Limit
 	return fleet.Config{Fleet: f, Command: "profile", Version: "test", Plan: p, Say: c.say, Warn: c.say}
 }
 
@@ -367,7 +367,6 @@ func TestRefusals(t *testing.T) {
 	gather := func(name string, edit func(*fleet.Config)) error {
 		t.Helper()
 		conf := config(c, name, "1", testPlan(nil))
-		conf.Fleet.Wait = 100 * time.Millisecond
 		if edit != nil {
 			edit(&conf)
 		}
@@ -383,10 +382,10 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("got %v\nwant %s", err, text)
 		}
 	}
-	want(gather("none", nil), "1 worker needed, 0 joined within 100ms; start more with 'redline worker --nats nats://127.0.0.1:")
+	want(gather("none", func(conf *fleet.Config) { conf.Fleet.Wait = 100 * time.Millisecond }), "1 worker needed, 0 joined within 100ms; start more with 'redline worker --nats nats://127.0.0.1:")
 
 	stop := c.start(t, h.NATS(), "old", func(w *fleet.Worker) { w.Hello.Version, w.Hello.Protocol = "0.1.0", fleet.Protocol-1 })
-	want(gather("old", nil), "worker old is redline 0.1.0, this is redline test")
+	want(tooFew(t, h.NATS(), config(c, "old", "1", testPlan(nil))), "worker old is redline 0.1.0, this is redline test")
 	stop()
 
 	data := filepath.Join(t.TempDir(), "in.json")
