@@ -129,7 +129,7 @@ bench: build ## compare with wrk, h2load, perf_analyzer and a bare loop; 20 to 3
 
 # As in `make test`, tests that measure times run alone, and so do the checks that need steady windows or send 1,000 requests a second to
 # Triton (STEADY). All others run at once before them, the longest first, together with fuzzing and with the searches of e2e/tune, on servers
-# that only wait. All but these searches are niced, so that they do not delay them. Packages of which `make test` leaves nothing out do not
+# that only wait. All but these searches are niced, so that nothing delays the searches. Packages of which `make test` leaves nothing out do not
 # run again, and internal/stats would take hours.
 STEADY := ^TestChecks$$/^(B1[3-5]_.|no_model|ground_truth|ranks)$$
 SHORTENED = $(shell grep -rlE 'outcome[.]Heavy|testkit[.]Rounds|e2e/guide"' --include='*.go' internal e2e | grep -vE '^internal/(stats|testkit)/' \

@@ -185,7 +185,7 @@ func TestARunOfTheProgram(t *testing.T) {
 func agree(t *testing.T, genai *program, dir, tokenizer string) {
 	t.Helper()
 	var theirs map[string]struct{ Avg float64 }
-	decode(t, genai.run(t, "python", "genai.py", untilLastText(t, filepath.Join(dir, "profile_export.json")), tokenizer), &theirs)
+	decode(t, genai.run(t, "python", "genai.py", filepath.Join(dir, "profile_export.json"), tokenizer), &theirs)
 	var ours map[string]json.RawMessage
 	text, err := os.ReadFile(filepath.Join(dir, "profile_export_aiperf.json"))
 	if err != nil {
@@ -207,51 +207,6 @@ func agree(t *testing.T, genai *program, dir, tokenizer string) {
 			t.Errorf("%s: %v, GenAI-Perf %v", tag, m.Avg, theirs[tag].Avg)
 		}
 	}
-}
-
-// untilLastText is a copy of a profile without empty responses at the end of requests. A server may send the end of a response apart from
-// the last text: GenAI-Perf's times then last until that end, ours until the last text.
-func untilLastText(t *testing.T, file string) string {
-	t.Helper()
-	type responses struct {
-		Timestamp int64             `json:"timestamp"`
-		Inputs    json.RawMessage   `json:"request_inputs"`
-		Times     []int64           `json:"response_timestamps"`
-		Outputs   []json.RawMessage `json:"response_outputs"`
-	}
-	var profile struct {
-		Experiments []struct {
-			Experiment json.RawMessage `json:"experiment"`
-			Requests   []responses     `json:"requests"`
-			Boundaries json.RawMessage `json:"window_boundaries"`
-		} `json:"experiments"`
-		Version     json.RawMessage `json:"version"`
-		ServiceKind json.RawMessage `json:"service_kind"`
-		Endpoint    json.RawMessage `json:"endpoint"`
-	}
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, &profile); err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range profile.Experiments {
-		for i := range e.Requests {
-			r := &e.Requests[i]
-			if last := len(r.Outputs) - 1; string(r.Outputs[last]) == `{"text_output":""}` {
-				r.Times, r.Outputs = r.Times[:last], r.Outputs[:last]
-			}
-		}
-	}
-	if text, err = json.Marshal(profile); err != nil {
-		t.Fatal(err)
-	}
-	out := filepath.Join(t.TempDir(), "profile_export.json")
-	if err := os.WriteFile(out, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return out
 }
 
 // A KServe model over gRPC: perf_analyzer's file has tensors by name.

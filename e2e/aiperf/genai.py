@@ -2,6 +2,7 @@
 
 import json
 import sys
+import tempfile
 from pathlib import Path
 
 from genai_perf.profile_data_parser.llm_profile_data_parser import LLMProfileDataParser
@@ -19,7 +20,21 @@ class Tokenizer:
         return self.inner.encode(text, add_special_tokens=False)
 
 
-parser = LLMProfileDataParser(filename=Path(sys.argv[1]), tokenizer=Tokenizer(sys.argv[2]))
-stats = parser.get_statistics("concurrency", "4")
+def until_last_text(file):
+    """The profile without empty last responses. A server may send the end of a response apart from its last text: GenAI-Perf's times
+    last until that end, Redline's until the last text."""
+    profile = json.loads(Path(file).read_text())
+    for experiment in profile["experiments"]:
+        for request in experiment["requests"]:
+            if request["response_outputs"][-1] == {"text_output": ""}:
+                del request["response_outputs"][-1], request["response_timestamps"][-1]
+    return json.dumps(profile)
+
+
+with tempfile.TemporaryDirectory() as folder:
+    file = Path(folder, "profile_export.json")
+    file.write_text(until_last_text(sys.argv[1]))
+    parser = LLMProfileDataParser(filename=file, tokenizer=Tokenizer(sys.argv[2]))
+    stats = parser.get_statistics("concurrency", "4")
 names = ["time_to_first_token", "time_to_second_token", "request_latency", "inter_token_latency", "output_sequence_length", "request_throughput"]
 print(json.dumps({n: stats.stats_dict[n] for n in names if n in stats.stats_dict}, default=str))

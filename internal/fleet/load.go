@@ -95,11 +95,10 @@ func (r *Run) refusal(answers []*reply) error {
 // is opened next has load from its first moment.
 func (r *Run) Begin(ctx context.Context, o profile.Order) error {
 	lv := &result.Level{Mode: o.Level.Mode, Concurrency: o.Level.Concurrency, Rate: o.Level.Rate, Stages: o.Level.Stages}
-	var start int64
-	if err := r.begin(ctx, Order{Level: lv, Limit: o.Limit, Seed: o.Seed}, func(at int64) { start = at }); err != nil {
+	if err := r.begin(ctx, Order{Level: lv, Limit: o.Limit, Seed: o.Seed}, func(int64) {}); err != nil {
 		return err
 	}
-	clock.Sleep(ctx, time.Duration(start-clock.Now()))
+	clock.Sleep(ctx, time.Duration(r.Scheduled()-clock.Now()))
 	return nil
 }
 
