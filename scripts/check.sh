@@ -56,11 +56,18 @@ tidy() { # tidy FOLDER
   echo "NOT CHECKED: whether go.mod in $1 is tidy: $(tail -1 <<<"$out")"
 }
 
+# Building the linter takes minutes, the first time; the steps that do not need it run meanwhile.
+built=$(mktemp)
+trap 'rm -f "$built"' EXIT
+scripts/linter.sh >"$built" &
+builder=$!
 step "format (gofmt)" gofmt_clean
 step "go.mod is tidy" tidy .
 step "go.mod of the tools is tidy" tidy tools
 step "vet of the tools" go -C tools vet ./...
-if linter=$(scripts/linter.sh); then
+step "protocol code and patterns.svg are current" scripts/generated.sh
+if wait "$builder"; then
+  linter=$(<"$built")
   step "format (gofumpt, gci)" fmt_clean
   step "lint and vet" lint
 else
@@ -70,5 +77,4 @@ else
 fi
 step "no more than 10 nolint" few_nolint
 step "known vulnerabilities (govulncheck)" scripts/vuln.sh
-step "protocol code and patterns.svg are current" scripts/generated.sh
 exit $failed

@@ -21,6 +21,7 @@ import (
 // measured is a run of the reference server with a report and its result. Its levels last long enough for charts over time.
 func measured(t *testing.T) (report, result string) {
 	t.Helper()
+	needBrowser(t) // each test says that it was not run, not only the first one
 	report, result = filepath.Join(files, "report.html"), filepath.Join(files, "result.json")
 	measuring.Do(func() {
 		must(t, command(t, "off", "profile", "--embedded", "-m", "simple", "-i", "grpc", "--concurrency-range", "1:5:2", "--duration", "1s", "--report", report, "--json", result))
