@@ -10,6 +10,7 @@ import (
 	"maps"
 	"math"
 	"net/netip"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -138,7 +139,11 @@ func farApart(t *testing.T) error {
 		netns.Link{Out: 30 * time.Millisecond, In: 10 * time.Millisecond, Loss: loss})
 	file, raw := filepath.Join(t.TempDir(), "r.json"), filepath.Join(t.TempDir(), "raw.csv")
 	p := l.profile(t, "-u", l.http, "--async", "--request-rate-range", strconv.Itoa(rate), "--request-count", strconv.Itoa(requests), "--records", raw, "--json", file)
-	p.wait(t)
+	code := p.wait(t)
+	if _, err := os.Stat(file); err != nil {
+		// On a starved machine a worker does not answer in time, and the run does not begin.
+		return fmt.Errorf("exit code %d and no result:\n%s", code, p.stderr.String())
+	}
 	res := readResult(t, file)
 	lv := &res.Levels[0]
 	log := l.logged(t)
