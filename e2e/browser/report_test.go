@@ -21,7 +21,7 @@ import (
 // measured is a run of the reference server with a report and its result. Its levels last long enough for charts over time.
 func measured(t *testing.T) (report, result string) {
 	t.Helper()
-	needBrowser(t) // each test says that it was not run, not only the first one
+	needBrowser(t) // here, so that every test is listed as not tested, not only the one that makes the run
 	report, result = filepath.Join(files, "report.html"), filepath.Join(files, "result.json")
 	measuring.Do(func() {
 		must(t, command(t, "off", "profile", "--embedded", "-m", "simple", "-i", "grpc", "--concurrency-range", "1:5:2", "--duration", "1s", "--report", report, "--json", result))

@@ -16,11 +16,8 @@ const (
 	rate     = 40
 	due      = 120
 
-	// latest is when the server must be back, from the first request: a load of three seconds then has requests that are due later.
+	// latest is how long after the first request the server must be back. The load lasts three seconds, so some requests are due later.
 	latest = 2 * time.Second
-
-	// longest is how long the server may be away: after three seconds a run ends because the server has gone.
-	longest = 2 * time.Second
 )
 
 // TestOutage lets the server die in mid-run, every connection included, and come back. The requests of that time fail as

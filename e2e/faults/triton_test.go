@@ -17,6 +17,9 @@ import (
 // heldBack is the inference whose response does not leave before the server is killed; total is how many are sent.
 const heldBack, total = 20, 60
 
+// longest is how long the server may be away: after three seconds a run ends because the server has gone.
+const longest = 2 * time.Second
+
 // TestTritonIsKilledInMidRun kills a real Triton with SIGKILL under load, over HTTP, gRPC and a gRPC stream at once, and
 // another one takes its place a second later. The loads go on by themselves, and no request is lost from the counts.
 func TestTritonIsKilledInMidRun(t *testing.T) {
