@@ -15,6 +15,7 @@ import (
 
 	"github.com/redline-bench/redline/e2e/binary"
 	"github.com/redline-bench/redline/e2e/peers"
+	"github.com/redline-bench/redline/internal/testkit/disturbance"
 	"github.com/redline-bench/redline/internal/testkit/outcome"
 )
 
@@ -110,8 +111,11 @@ func inPython(t *testing.T, python string, env []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), python, script, filepath.Join(binary.Root(), "docs", "examples", "redline.ipynb"), runtime.GOARCH)
-	cmd.Dir = t.TempDir()
-	cmd.Env = append(os.Environ(), append(env, "REDLINE_HISTORY=off", "REDLINE_PROGRAM=", "PYTHONDONTWRITEBYTECODE=1")...)
-	must(t, cmd)
+	disturbance.Try(t, func() error {
+		cmd := exec.CommandContext(t.Context(), python, script, filepath.Join(binary.Root(), "docs", "examples", "redline.ipynb"), runtime.GOARCH)
+		cmd.Dir = t.TempDir()
+		cmd.Env = append(os.Environ(), append(env, "REDLINE_HISTORY=off", "REDLINE_PROGRAM=", "PYTHONDONTWRITEBYTECODE=1")...)
+		out, err := cmd.CombinedOutput()
+		return binary.WindowError(t, err, out)
+	})
 }

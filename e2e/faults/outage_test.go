@@ -11,10 +11,10 @@ import (
 )
 
 const (
-	outage   = 600 * time.Millisecond
-	lastGood = 40 // the inference after whose arrival the server dies
-	rate     = 40
-	due      = 120
+	outage = 600 * time.Millisecond
+	dying  = 40 // the inference at whose arrival the server dies
+	rate   = 40
+	due    = 120
 
 	// latest is how long after the first request the server must be back. The load lasts three seconds, so some requests are due later.
 	latest = 2 * time.Second
@@ -35,7 +35,8 @@ func TestOutage(t *testing.T) {
 					switch n {
 					case 1:
 						first <- time.Now()
-					case lastGood:
+					case dying:
+						s.down() // before it is answered: this request fails, however busy the machine is
 						close(down)
 					}
 				}
@@ -43,7 +44,6 @@ func TestOutage(t *testing.T) {
 					defer close(back)
 					select {
 					case <-down:
-						s.down()
 						time.Sleep(outage) // the time that it is away
 						s.up()
 						back <- time.Since(<-first)
@@ -77,7 +77,7 @@ func (c command) outage(t *testing.T, s *front, w wire, back <-chan time.Duratio
 	if got := e.succeeded(); failed == 0 || got+failed != due || len(byClass) > 2 {
 		t.Errorf("%d of %d requests succeeded, failures %v:\n%s\n%s", got, due, byClass, texts, e.text)
 	}
-	if asked, _ := s.counts(); asked <= lastGood {
+	if asked, _ := s.counts(); asked <= dying {
 		t.Errorf("%d requests reached the server: none after it came back", asked)
 	}
 	if v := e.Verdict; v.State != result.ServerFailed || len(v.Reasons) == 0 || !strings.Contains(v.Reasons[0].What, "the first ") {

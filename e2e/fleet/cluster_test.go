@@ -47,7 +47,7 @@ func completeDespite(t *testing.T, happens func(leader *process, others []*proce
 	l, servers := openCluster(t)
 	file := filepath.Join(t.TempDir(), "r.json")
 	p := l.profile(t, "--run-name", "night", "--request-rate-range", "100", "--request-count", "1000", "--json", file)
-	l.loaded(t, 100)
+	l.loaded(t, p, 100)
 	name := l.leader(t)
 	leads := func(s *process) bool { return s.name == name }
 	leader := servers[slices.IndexFunc(servers, leads)]

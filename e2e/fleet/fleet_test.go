@@ -287,10 +287,17 @@ func column(t *testing.T, file, name string) []int64 {
 	return out
 }
 
-// loaded waits until the server has received n requests.
-func (l *lab) loaded(t *testing.T, n int) {
+// loaded waits until the server has received n requests of a coordinator's run.
+func (l *lab) loaded(t *testing.T, coordinator *process, n int) {
 	t.Helper()
 	for end := time.Now().Add(patience); len(l.logged(t)) < n; time.Sleep(20 * time.Millisecond) {
+		select {
+		case <-coordinator.ended:
+			if got := len(l.logged(t)); got < n {
+				t.Fatalf("the run ended when the server had %d requests", got)
+			}
+		default:
+		}
 		if time.Now().After(end) {
 			t.Fatalf("the server has %d requests", len(l.logged(t)))
 		}
@@ -303,7 +310,7 @@ func TestAKilledWorkerIsNamed(t *testing.T) {
 	l := open(t, 2)
 	file := filepath.Join(t.TempDir(), "r.json")
 	p := l.profile(t, "--concurrency-range", "2", "--duration", "8s", "--json", file)
-	l.loaded(t, 50)
+	l.loaded(t, p, 50)
 	l.workers[1].kill()
 	p.await(t, "worker w2 was lost")
 	p.wait(t)
@@ -319,7 +326,7 @@ func TestARestartedNATSServerLosesNothing(t *testing.T) {
 	l := open(t, 2)
 	file := filepath.Join(t.TempDir(), "r.json")
 	p := l.profile(t, "--request-rate-range", "100", "--request-count", "600", "--json", file)
-	l.loaded(t, 150)
+	l.loaded(t, p, 150)
 	watch := disturbance.Start()
 	l.nats.kill()
 	l.nats = l.natsRun()
@@ -356,7 +363,7 @@ func TestACutOfThreeSecondsLosesNothing(t *testing.T) {
 	l.worker(t, "w2", "nats://u:p@"+cut.address)
 	file := filepath.Join(t.TempDir(), "r.json")
 	p := l.profile(t, "--request-rate-range", "100", "--request-count", "600", "--json", file)
-	l.loaded(t, 100)
+	l.loaded(t, p, 100)
 	watch := disturbance.Start()
 	cut.off()
 	time.Sleep(3 * time.Second) // the length of the cut is what is tested
@@ -404,7 +411,7 @@ func TestRefusalsOfARealNATSServer(t *testing.T) {
 	refused(start(t, "worker", redline, "worker", "--nats", wrong), "redline worker: the NATS server at nats://***@")
 	refused(start(t, "coordinator", redline, "profile", "-m", "simple", "-u", l.server.HTTP, "--workers", "1", "--nats", wrong, "--no-history"), "refuses these credentials: check the user and password in --nats")
 	p := l.profile(t, "--run-name", "night", "--duration", "60s")
-	l.loaded(t, 10)
+	l.loaded(t, p, 10)
 	refused(l.profile(t, "--run-name", "night"), "run night is in progress: a coordinator on ")
 	if err := p.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
@@ -424,7 +431,7 @@ func TestAKilledCoordinator(t *testing.T) {
 		return []string{"--run-name", run, "--concurrency-range", "2", "--duration", "120s"}
 	}
 	p := l.profile(t, name("night")...)
-	l.loaded(t, 200)
+	l.loaded(t, p, 200)
 	p.kill()
 	killed := time.Now().UnixNano()
 	var sent int

@@ -155,7 +155,7 @@ func TestTakingALanguageModelRunUp(t *testing.T) {
 	}
 	p = l.talk(t, "--run-name", "talk", "--concurrency", "1,2", "--benchmark-duration", "3")
 	p.await(t, "Time to First Token")
-	l.loaded(t, len(l.logged(t))+10) // the next level has begun
+	l.loaded(t, p, len(l.logged(t))+10) // the next level has begun
 	p.kill()
 	file := filepath.Join(t.TempDir(), "r.json")
 	a := l.attach(t, "talk", "--json", file)
@@ -177,7 +177,7 @@ func TestCollectingALanguageModelRun(t *testing.T) {
 	t.Parallel()
 	l := open(t, 2)
 	p := l.talk(t, "--run-name", "talk", "--concurrency", "2", "--benchmark-duration", "120")
-	l.loaded(t, 100)
+	l.loaded(t, p, 100)
 	p.kill()
 	var sent int
 	for _, w := range l.workers {

@@ -26,7 +26,7 @@ func TestTimedLostWorkersAreNoticed(t *testing.T) {
 		l.worker(t, "w4", "nats://u:p@"+cut.address)
 		file := filepath.Join(t.TempDir(), "r.json")
 		p := l.profile(t, "--request-rate-range", "100", "--duration", "8s", "--json", file)
-		l.loaded(t, 100)
+		l.loaded(t, p, 100)
 		faults := []struct {
 			what string
 			do   func()

@@ -218,7 +218,7 @@ func TestAHostThatIsCutOffForThreeSeconds(t *testing.T) {
 	l := openDistant(t, link, link, link)
 	file := filepath.Join(t.TempDir(), "r.json")
 	p := l.profile(t, "-i", "grpc", "-u", l.grpc, "--request-rate-range", "100", "--request-count", "600", "--json", file)
-	l.loaded(t, 100)
+	l.loaded(t, p, 100)
 	watch := disturbance.Start()
 	l.hosts[1].Cut(true)
 	time.Sleep(3 * time.Second) // the length of the interruption is what is tested

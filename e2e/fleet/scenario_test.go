@@ -99,7 +99,7 @@ func TestAKilledCoordinatorOfAScenario(t *testing.T) {
 	t.Parallel()
 	l := open(t, 1)
 	p := l.twoClasses(t, "120s", "--run-name", "night")
-	l.loaded(t, 50)
+	l.loaded(t, p, 50)
 	p.kill()
 	for _, class := range []string{"one", "two"} {
 		l.workers[0].await(t, "run night, class "+class+": left: no heartbeat from the coordinator for 10s")
@@ -121,7 +121,7 @@ func TestAHangingWorkerOfAScenario(t *testing.T) {
 	l := open(t, 2)
 	file := filepath.Join(t.TempDir(), "r.json")
 	p := l.twoClasses(t, "8s", "--json", file)
-	l.loaded(t, 100)
+	l.loaded(t, p, 100)
 	if err := l.workers[1].Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}

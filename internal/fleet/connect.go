@@ -21,7 +21,9 @@ import (
 
 // Times of a connection. They make an outage short: a lost connection is noticed, and made again, within a second or two.
 const (
-	dialTime      = time.Second // enough for TLS over a distance of 300 ms
+	dialTime = time.Second // enough for TLS over a distance of 300 ms
+	// dialLimit is how long a server that does not answer within dialTime is tried again.
+	dialLimit     = 10 * time.Second
 	reconnectWait = 100 * time.Millisecond
 	pingEvery     = 2 * time.Second
 	pingsOut      = 2
@@ -49,7 +51,7 @@ func Dial(ctx context.Context, f *plan.NATS, name string, waiting func(address s
 	}
 	at := secret.Public(secret.URL, f.URL)
 	for first := true; ; first = false {
-		nc, err := nats.Connect(f.URL, options...)
+		nc, err := connect(ctx, f.URL, options)
 		if err == nil {
 			return newBus(nc, at, false)
 		}
@@ -64,12 +66,22 @@ func Dial(ctx context.Context, f *plan.NATS, name string, waiting func(address s
 
 // DialLocal connects to a server in this process, without a socket. f is how others reach the server; its certificate need not be for
 // this machine's own address.
-func DialLocal(server nats.InProcessConnProvider, f *plan.NATS, name string) (*Bus, error) {
-	nc, err := nats.Connect(strings.Replace(f.URL, "tls://", "nats://", 1), append(commonOptions(name), nats.InProcessServer(server))...)
+func DialLocal(ctx context.Context, server nats.InProcessConnProvider, f *plan.NATS, name string) (*Bus, error) {
+	nc, err := connect(ctx, strings.Replace(f.URL, "tls://", "nats://", 1), append(commonOptions(name), nats.InProcessServer(server)))
 	if err != nil {
 		return nil, fmt.Errorf("connect to the embedded NATS server: %w", err)
 	}
 	return newBus(nc, secret.Public(secret.URL, f.URL), true)
+}
+
+// connect makes a connection. A server that does not answer in time is tried again, for dialLimit.
+func connect(ctx context.Context, url string, options []nats.Option) (*nats.Conn, error) {
+	for end := time.Now().Add(dialLimit); ; {
+		nc, err := nats.Connect(url, options...)
+		if err == nil || !timedOut(err) || time.Now().After(end) || !clock.Sleep(ctx, 2*reconnectWait) {
+			return nc, err
+		}
+	}
 }
 
 func newBus(nc *nats.Conn, at string, local bool) (*Bus, error) {
@@ -125,6 +137,12 @@ func dialOptions(f *plan.NATS, name string) ([]nats.Option, error) {
 func refused(err error) bool {
 	return errors.Is(err, nats.ErrAuthorization) || errors.Is(err, nats.ErrAuthExpired) || errors.Is(err, nats.ErrAuthRevoked) ||
 		errors.Is(err, nats.ErrSecureConnRequired) || errors.Is(err, nats.ErrSecureConnWanted) || untrusted(err) || alerted(err)
+}
+
+// timedOut tells whether the server did not answer in time.
+func timedOut(err error) bool {
+	e, ok := errors.AsType[net.Error](err)
+	return ok && e.Timeout() || errors.Is(err, nats.ErrTimeout)
 }
 
 // untrusted tells whether this client does not trust the server's certificate.

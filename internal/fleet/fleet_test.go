@@ -518,7 +518,7 @@ func TestSecretsStayOutOfJetStream(t *testing.T) {
 		p.Target.Headers = []plan.Header{{Name: "Authorization", Value: "Bearer hush-hush"}, {Name: "X-Key", Value: "${env:TOKEN}"}}
 	})
 	own := h.NATS()
-	bus, err := fleet.DialLocal(h, &own, "test") // its certificate need not be for this connection
+	bus, err := fleet.DialLocal(t.Context(), h, &own, "test") // its certificate need not be for this connection
 	if err != nil {
 		t.Fatal(err)
 	}

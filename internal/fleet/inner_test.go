@@ -3,7 +3,9 @@ package fleet
 import (
 	"context"
 	"fmt"
+	"io"
 	"math/rand/v2"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -265,19 +267,56 @@ func TestAPlanOfAnotherVersion(t *testing.T) {
 	}
 }
 
+// silentOnce is a NATS server whose first connection gets no answer.
+type silentOnce struct {
+	*server.Server
+	first net.Conn
+}
+
+func (s *silentOnce) InProcessConn() (net.Conn, error) {
+	if s.first != nil {
+		return s.Server.InProcessConn()
+	}
+	client, silent := net.Pipe()
+	s.first = silent
+	go func() { _, _ = io.Copy(io.Discard, silent) }() // as a kernel takes what is sent
+	return client, nil
+}
+
+// A connection that takes too long is made again.
+func TestConnectsAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &silentOnce{Server: localServer(t)}
+		defer s.WaitForShutdown()
+		defer s.Shutdown()
+		bus, err := DialLocal(t.Context(), s, &plan.NATS{}, "test")
+		if err != nil {
+			t.Fatal(err)
+		}
+		bus.Close()
+	})
+}
+
+// localServer starts a NATS server without a port.
+func localServer(t *testing.T) *server.Server {
+	t.Helper()
+	s, err := server.NewServer(&server.Options{DontListen: true, NoSigs: true, NoLog: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Start()
+	return s
+}
+
 // A worker that makes a new connection while it is asked why it is silent hears a later question, and stays in the run. One that hears none is lost.
 func TestTheLastQuestionIsRepeated(t *testing.T) {
 	f := func(unheard int, want string) {
 		t.Helper()
 		synctest.Test(t, func(t *testing.T) {
-			s, err := server.NewServer(&server.Options{DontListen: true, NoSigs: true, NoLog: true})
-			if err != nil {
-				t.Fatal(err)
-			}
-			s.Start()
+			s := localServer(t)
 			defer s.WaitForShutdown()
 			defer s.Shutdown()
-			bus, err := DialLocal(s, &plan.NATS{}, "test")
+			bus, err := DialLocal(t.Context(), s, &plan.NATS{}, "test")
 			if err != nil {
 				t.Fatal(err)
 			}

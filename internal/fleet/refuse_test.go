@@ -71,7 +71,7 @@ func TestAWorkerWithoutTLSGetsNoSecret(t *testing.T) {
 	c := &crew{}
 	c.start(t, h.NATS(), "a", nil)
 	own := h.NATS()
-	bus, err := fleet.DialLocal(h, &own, "test")
+	bus, err := fleet.DialLocal(t.Context(), h, &own, "test")
 	if err != nil {
 		t.Fatal(err)
 	}

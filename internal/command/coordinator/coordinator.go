@@ -50,7 +50,7 @@ func (b *Bus) start(ctx context.Context, p *command.IO, n plan.NATS) error {
 		return err
 	}
 	n = b.hub.NATS()
-	b.Bus, err = fleet.DialLocal(b.hub, &n, "coordinator")
+	b.Bus, err = fleet.DialLocal(ctx, b.hub, &n, "coordinator")
 	return err
 }
 
