@@ -17,6 +17,7 @@ const (
 	Complete    State = "complete"
 	Interrupted State = "interrupted"
 	OutOfTime   State = "out of time"
+	Undecided   State = "undecided" // the probes contradict each other
 	Failed      State = "failed"
 )
 

@@ -66,7 +66,7 @@ func (p *point) useful() bool {
 
 // headroom is the limit divided by the value, with its standard error. For a share that must be high, such as goodput, it is the share
 // that may be missing divided by the share that is. Both are 0 where headroom is not known, and the standard error is 0 where the reading has
-// no interval.
+// no interval. Far from the limit an interval may be as wide as its value, and only the end of it that is near the limit counts.
 func (r *Reading) headroom(rule *gate.Rule) (headroom, deviation float64) {
 	limit, value := rule.Limit(), r.Value
 	if rule.Op[0] == '>' {
@@ -78,7 +78,12 @@ func (r *Reading) headroom(rule *gate.Rule) (headroom, deviation float64) {
 	if limit <= 0 || value <= 0 {
 		return 0, 0
 	}
-	return limit / value, limit / value * r.deviation(rule) / value
+	headroom = limit / value
+	deviation = r.deviation(rule) / value // relative
+	if headroom > slopeRange {
+		deviation /= 1 + confirmDeviations*deviation
+	}
+	return headroom, headroom * deviation
 }
 
 // around is how far every objective of a tier keeps from its limit at a load, in standard errors, by all probes around the load; see

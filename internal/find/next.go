@@ -136,11 +136,12 @@ func (s *Search) nextOf(tier int) (load float64, purpose Purpose, more bool) {
 func (s *Search) candidate(levels []level, tier int) (load float64, confirmed, more bool) {
 	low, high := edges(levels)
 	reach, ok := s.reach(levels, low, high, tier)
+	lowest := s.lowestAnswer(low) * (1 - s.conf.Resolution) // below may go so far
 	var tried []float64
 	runs := 0
 	for _, l := range levels {
 		confirmations := l.confirmations()
-		if confirmations == nil || l.load > low.load || l.load < s.lowestAnswer(low)*(1-s.conf.Resolution) { // below may go so far
+		if confirmations == nil || l.load > low.load || l.load < lowest {
 			continue
 		}
 		tried = append(tried, l.load)
@@ -152,14 +153,17 @@ func (s *Search) candidate(levels []level, tier int) (load float64, confirmed, m
 	switch {
 	case load > 0 && (!ok || runs >= mostConfirms || reach <= load*(1+s.conf.Resolution) && (runs >= moreConfirms || !s.farBelow(load, high, tier))):
 		return load, confirmed, false
-	case runs >= mostConfirms, !ok && runs > 0 && tried[0] <= s.conf.Lowest:
+	case runs >= mostConfirms:
 		return tried[0], false, false
 	case ok:
 		return reach, false, true
-	case runs > 0:
-		return s.below(levels, tried[0]), false, true
+	case runs == 0:
+		return low.load, false, true
 	}
-	return low.load, false, true
+	if load = s.below(levels, tried[0]); load >= lowest && load < tried[0] {
+		return load, false, true
+	}
+	return tried[0], false, false
 }
 
 // farBelow tells whether a load far above a confirmed one is more likely to hold than not. Another confirmation then makes the probes more
@@ -203,9 +207,13 @@ func (s *Search) reach(levels []level, low, high *level, tier int) (load float64
 	return 0, false
 }
 
-// lowestAnswer is the lowest load that may be the answer, given the lower end of the bracket.
+// lowestAnswer is the lowest load that may be the answer, given the lower end of the bracket. The next lower whole load always may.
 func (s *Search) lowestAnswer(low *level) float64 {
-	return max(s.conf.Lowest, low.load*(1-reachSteps*s.conf.Resolution))
+	lowest := low.load * (1 - reachSteps*s.conf.Resolution)
+	if s.conf.Whole {
+		lowest = min(lowest, low.load-1)
+	}
+	return max(s.conf.Lowest, lowest)
 }
 
 // heldAbove is the highest load that holds between two loads, which may be most but not least; ok is false where there is none.

@@ -21,6 +21,9 @@ const (
 	// overloadDeviations is the growth of an overload's backlog, in square roots of the number of requests. The backlog
 	// of a server that keeps up grows by about one or two.
 	overloadDeviations = 5
+	// emptyTime is how much longer than MaxTime a probe goes on in which no request has ended. Without one, nothing is known of the
+	// objectives: the client may have stood still.
+	emptyTime = 10 * time.Second
 )
 
 // Purpose is why a load is probed.
@@ -138,7 +141,7 @@ func (s *Search) observeRun(o Observation) {
 		s.end(Overload)
 	case s.step.Intervals && o.Elapsed >= s.step.At && s.decided(p):
 		s.end(Decided)
-	case o.Elapsed >= s.step.Limit && p.Purpose == Confirm && o.Requests-s.unmeasured < s.conf.ConfirmRequests:
+	case o.Elapsed >= s.step.Limit && s.tooFewEnded(p):
 		s.step.At = o.Elapsed + s.conf.Tick
 		s.step.Limit, s.step.Intervals = s.step.At, true
 	case o.Elapsed >= s.step.Limit:
@@ -146,6 +149,15 @@ func (s *Search) observeRun(o Observation) {
 	default:
 		s.schedule(o.Elapsed)
 	}
+}
+
+// tooFewEnded tells whether a probe goes on after its time, because it has measured too few requests.
+func (s *Search) tooFewEnded(p *Probe) bool {
+	ended := p.Last.Requests - s.unmeasured
+	if p.Purpose == Confirm && ended < s.conf.ConfirmRequests {
+		return true
+	}
+	return ended == 0 && p.Last.Failures == 0 && p.measured < s.conf.MaxTime+emptyTime
 }
 
 // decided tells whether the probe alone decides for the tier that asked. A confirmation uses its whole time to hold.
@@ -319,7 +331,7 @@ func (s *Search) advance() {
 	case s.conf.Budget > 0 && s.spent+s.conf.Settle+s.conf.MinTime > s.conf.Budget:
 		s.finish(OutOfTime, fmt.Sprintf("the time for the search, %v, is over", s.conf.Budget))
 	case len(s.probes) >= mostProbes*len(s.tiers):
-		s.finish(Failed, "the probes contradict each other: the server's performance changes too much for an answer")
+		s.finish(Undecided, fmt.Sprintf("%d probes contradict each other: what they measure changes too much for an answer", len(s.probes)))
 	default:
 		s.start(next.load, next.purpose, next.tier)
 	}

@@ -353,6 +353,48 @@ func TestUndecidedProbes(t *testing.T) {
 	}
 }
 
+// A probe in which no request has ended goes on: it says nothing of the objectives. One in which none ever ends fails.
+func TestProbesWithoutARequest(t *testing.T) {
+	f := func(silent time.Duration, want find.Outcome) {
+		t.Helper()
+		m := model{latency: linear, change: func(o *find.Observation, _ find.Step) {
+			if o.Elapsed < silent {
+				o.Requests, o.Backlog = 0, 1
+				for i := range o.Readings {
+					o.Readings[i] = find.Reading{Missing: true}
+				}
+			}
+		}}
+		conf := config(t, "avg<100ms")
+		conf.Settle, conf.MinTime, conf.MaxTime = time.Second, time.Second, 2*time.Second
+		a, took := play(newSearch(t, conf), m.observe)
+		if c := a.Capacities[0]; c.Outcome != want || took > time.Hour {
+			t.Errorf("after %v: %+v", took, c)
+		}
+	}
+	f(5*time.Second, find.Found)
+	f(time.Hour, find.NoneHolds)
+}
+
+// Intervals that are wider than the values lead to an answer, also where the next lower load is far away.
+func TestWideIntervalsOfWholeLoads(t *testing.T) {
+	f := func(latency, width float64, want find.Outcome, value float64, confirmed bool) {
+		t.Helper()
+		m := model{latency: func(load float64) float64 { return latency * max(1, load-7) }, width: width}
+		conf := config(t, "avg<100ms")
+		conf.Whole, conf.Start, conf.Highest = true, 1, 8
+		if value < 8 {
+			conf.Highest = 1000
+		}
+		a, _ := play(newSearch(t, conf), m.observe)
+		if c := a.Capacities[0]; a.State != find.Complete || c.Outcome != want || c.Value != value || c.Confirmed != confirmed || len(a.Probes) > 15 {
+			t.Errorf("latency %g ± %g: %s after %d probes: %+v", latency, width*latency, a.State, len(a.Probes), c)
+		}
+	}
+	f(0.05, 2.5, find.AllHold, 8, true)
+	f(60, 1.5, find.Found, 7, false)
+}
+
 // An objective without an interval does not hide that another one is too near to its limit.
 func TestObjectiveWithoutInterval(t *testing.T) {
 	m := model{latency: linear, width: 0.05, change: func(o *find.Observation, _ find.Step) { o.Readings[1].Interval = nil }}

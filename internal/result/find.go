@@ -12,7 +12,7 @@ type Find struct {
 	// By is what the load is: rate (requests per second), concurrency or users.
 	By     string `json:"by"`
 	Preset string `json:"preset,omitempty"`
-	// State is complete, interrupted, out of time or failed; Reason says why the search is not complete.
+	// State is complete, interrupted, out of time, undecided or failed; Reason says why the search is not complete.
 	State  string `json:"state"`
 	Reason string `json:"reason,omitempty"`
 	FindAnswer

@@ -213,7 +213,7 @@ func (s *session) finish(json string, err error) int {
 	code := exitCode(&a)
 	if a.State == find.Failed && err != nil {
 		fmt.Fprintf(s.Stderr, "redline find: %s\n", cleantext.Line(s.traffic.Advise(err)))
-	} else if a.State == find.Failed || a.State == find.OutOfTime {
+	} else if a.State == find.Failed || a.State == find.OutOfTime || a.State == find.Undecided {
 		fmt.Fprintf(s.Stderr, "redline find: %s\n", cleantext.Line(a.Reason))
 	}
 	if werr := report.WriteFile(s.Files, json, res); werr != nil {
@@ -242,8 +242,12 @@ func (s *session) judge(res *result.Result, a *find.Answer) {
 		}
 	}
 	res.Verdict, res.Error = measure.Conclude(run), run.Error
-	if a.State == find.OutOfTime && res.Verdict.State == result.Valid {
-		res.Verdict = result.Verdict{State: result.Unstable, Reasons: []result.Reason{{What: a.Reason, Try: "allow more time with --budget, or a wider --resolution"}}}
+	try := map[find.State]string{
+		find.OutOfTime: "allow more time with --budget, or a wider --resolution",
+		find.Undecided: "check what else uses the server and this machine, and give longer probes with --probe-max, or a wider --resolution",
+	}[a.State]
+	if try != "" && res.Verdict.State == result.Valid {
+		res.Verdict = result.Verdict{State: result.Unstable, Reasons: []result.Reason{{What: a.Reason, Try: try}}}
 	}
 }
 
@@ -254,10 +258,10 @@ func exitCode(a *find.Answer) int {
 		return command.ExitInterrupted
 	case find.Failed:
 		return command.ExitError
-	case find.Searching, find.Complete, find.OutOfTime:
+	case find.Searching, find.Complete, find.OutOfTime, find.Undecided:
 	}
 	code := command.ExitOK
-	if a.State == find.OutOfTime {
+	if a.State == find.OutOfTime || a.State == find.Undecided {
 		code = command.ExitUnstable
 	}
 	for _, c := range a.Capacities {

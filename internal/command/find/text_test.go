@@ -27,6 +27,7 @@ func TestExitCodes(t *testing.T) {
 	f(command.ExitAssertion, find.Complete, find.Found, find.NoneHolds)
 	f(command.ExitInvalid, find.Complete, find.NoneHolds, find.ClientLimit)
 	f(command.ExitUnstable, find.OutOfTime, find.Open)
+	f(command.ExitUnstable, find.Undecided, find.Open)
 	f(command.ExitError, find.Failed, find.Open)
 	f(command.ExitInterrupted, find.Interrupted, find.Open)
 }
