@@ -21,11 +21,44 @@ type relay struct {
 	block   bytes.Buffer
 
 	mu     sync.Mutex
-	asking map[uint32]bool // streams of inferences; true: a request has come that has no response yet
+	asking map[uint32]*inference // by stream
 
 	// Those below belong to the goroutine that reads from the reference server.
 	held map[uint32][]hpack.HeaderField // headers that are sent with the first data
 	gone map[uint32]bool                // what the reference server still sends on these is left out
+}
+
+// inference is a stream of inferences.
+type inference struct {
+	waiting  bool      // a request has come that has no response yet
+	messages *messages // of a gRPC stream, which may have several requests without a response
+}
+
+// messages counts the messages of a gRPC stream.
+type messages struct {
+	prefix []byte // what has come of the five bytes before a message
+	rest   int    // what has not come of a message
+}
+
+// begin counts the messages that begin in data.
+func (m *messages) begin(data []byte) (n int) {
+	const size = 5
+	for len(data) > 0 {
+		if m.rest > 0 {
+			part := min(m.rest, len(data))
+			m.rest, data = m.rest-part, data[part:]
+			continue
+		}
+		if len(m.prefix) == 0 {
+			n++
+		}
+		part := min(size-len(m.prefix), len(data))
+		m.prefix, data = append(m.prefix, data[:part]...), data[part:]
+		if len(m.prefix) == size {
+			m.rest, m.prefix = int(binary.BigEndian.Uint32(m.prefix[1:])), m.prefix[:0]
+		}
+	}
+	return n
 }
 
 // stream is what a fault may act on: the response of an inference, of which the first data have come.
@@ -44,7 +77,7 @@ func (s *front) http2(c net.Conn) {
 		return
 	}
 	defer to.Close()
-	r := &relay{s: s, c: c, asking: map[uint32]bool{}, held: map[uint32][]hpack.HeaderField{}, gone: map[uint32]bool{}}
+	r := &relay{s: s, c: c, asking: map[uint32]*inference{}, held: map[uint32][]hpack.HeaderField{}, gone: map[uint32]bool{}}
 	r.encoder = hpack.NewEncoder(&r.block)
 	s.wg.Go(func() {
 		r.responses(to)
@@ -75,14 +108,14 @@ func (r *relay) requests(to net.Conn) {
 				return
 			}
 			r.mu.Lock()
-			if isInference(fields) {
-				r.asking[f.stream] = false
+			if in := inferenceOf(fields); in != nil {
+				r.asking[f.stream] = in
 			}
 			r.mu.Unlock()
 		case http2.FrameData:
 			r.mu.Lock()
-			if _, ok := r.asking[f.stream]; ok && len(f.payload) > 0 {
-				r.asking[f.stream] = true
+			if in := r.asking[f.stream]; in != nil && len(f.payload) > 0 {
+				in.waiting = true
 			}
 			r.mu.Unlock()
 		default:
@@ -93,13 +126,18 @@ func (r *relay) requests(to net.Conn) {
 	}
 }
 
-func isInference(fields []hpack.HeaderField) bool {
+// inferenceOf is what the headers of a request ask for; nil if it is something else than inferences.
+func inferenceOf(fields []hpack.HeaderField) *inference {
 	for _, f := range fields {
-		if f.Name == ":path" {
-			return strings.HasSuffix(f.Value, "Infer") || strings.HasSuffix(f.Value, "/completions")
+		switch {
+		case f.Name != ":path":
+		case strings.HasSuffix(f.Value, "ModelStreamInfer"):
+			return &inference{messages: &messages{}}
+		case strings.HasSuffix(f.Value, "Infer"), strings.HasSuffix(f.Value, "/completions"):
+			return &inference{}
 		}
 	}
-	return false
+	return nil
 }
 
 // responses passes on what the reference server sends.
@@ -124,7 +162,7 @@ func (r *relay) responses(from net.Conn) {
 		case f.kind == http2.FrameHeaders:
 			st.head(false, r.held[f.stream])
 			st.head(true, fields)
-		case f.kind == http2.FrameData && r.responds(f.stream) && r.s.arrived():
+		case f.kind == http2.FrameData && r.faulty(f):
 			delete(r.held, f.stream)
 			r.gone[f.stream] = true
 			r.s.fault.http2(st)
@@ -137,15 +175,30 @@ func (r *relay) responses(from net.Conn) {
 	}
 }
 
-// responds reports whether data are the first of a response to an inference.
-func (r *relay) responds(id uint32) bool {
+// faulty counts the responses that begin in data, and reports whether one of them is to be replaced by the fault.
+func (r *relay) faulty(data frameBytes) bool {
+	faulty := false
+	for range r.responds(data) {
+		faulty = r.s.arrived() || faulty
+	}
+	return faulty
+}
+
+// responds counts the responses to inferences that begin in data.
+func (r *relay) responds(data frameBytes) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	first := r.asking[id]
-	if first {
-		r.asking[id] = false
+	in := r.asking[data.stream]
+	switch {
+	case in == nil:
+		return 0
+	case in.messages != nil:
+		return in.messages.begin(data.payload)
+	case !in.waiting:
+		return 0
 	}
-	return first
+	in.waiting = false
+	return 1
 }
 
 // frame sends a frame.
