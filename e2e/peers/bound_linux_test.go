@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/redline-bench/redline/internal/testkit"
 )
 
 // parentOnly is set in the environment of the process that is killed.
@@ -42,7 +44,7 @@ func TestAServerEndsWithItsKilledParent(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait() // it was killed
-	for end := time.Now().Add(time.Minute); alive(pid); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(testkit.Limit); alive(pid); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("process %d runs on after its parent was killed", pid)
 		}

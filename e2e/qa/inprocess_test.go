@@ -10,6 +10,7 @@ import (
 	"github.com/redline-bench/redline/e2e/native"
 	"github.com/redline-bench/redline/e2e/peers"
 	"github.com/redline-bench/redline/e2e/pool"
+	"github.com/redline-bench/redline/internal/testkit"
 )
 
 // inProcess is table E: the server in the process of perf_analyzer. Its model repositories lie below left.
@@ -41,7 +42,7 @@ func copyModel(t *testing.T, name, to string) {
 // noneLeft is E13: no process of the servers that ran in process is left. Those that were told to end may need a moment.
 func noneLeft(t *testing.T, left string) {
 	var running []string
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+	for end := time.Now().Add(testkit.Limit); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
 		if running = mentioning(t, left); len(running) == 0 {
 			return
 		}

@@ -127,7 +127,7 @@ func searchFiles(t *testing.T, dir string) []string {
 // waitFor calls ready until it is true.
 func waitFor(t *testing.T, what string, ready func() bool) {
 	t.Helper()
-	for end := time.Now().Add(30 * time.Second); !ready(); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(testkit.Limit); !ready(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Errorf("%s did not come", what)
 			return

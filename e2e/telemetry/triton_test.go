@@ -10,6 +10,7 @@ import (
 	"github.com/redline-bench/redline/e2e/binary"
 	"github.com/redline-bench/redline/e2e/peers"
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/testkit"
 	"github.com/redline-bench/redline/internal/testkit/outcome"
 )
 
@@ -114,7 +115,7 @@ func TestTritonSpansJoin(t *testing.T) {
 				least = sent / 2
 			}
 			// Triton sends its spans in batches, some seconds later.
-			for end := time.Now().Add(time.Minute); r.below()-before < least && time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+			for end := time.Now().Add(testkit.Limit); r.below()-before < least && time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
 			}
 			if n := r.below() - before; sent == 0 || n < least || n > sent {
 				t.Errorf("%d spans of the server hang under %d of the client", n, sent)

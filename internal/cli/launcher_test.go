@@ -15,12 +15,13 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/internal/command"
+	"github.com/redline-bench/redline/internal/testkit"
 )
 
 // role starts this test binary again in another role.
 func role(t *testing.T, name string, env ...string) *exec.Cmd {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), testkit.Limit)
 	t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestRoleOfALauncher$")
 	cmd.Env = append(append(os.Environ(), "REDLINE_TEST_ROLE="+name), env...)
@@ -59,7 +60,7 @@ func TestNativeEndsWithItsLauncher(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer in.Close()
-	if err := in.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+	if err := in.SetReadDeadline(time.Now().Add(testkit.Limit)); err != nil {
 		t.Fatal(err)
 	}
 	launcher := role(t, "launcher", "REDLINE_TEST_DIR="+dir)

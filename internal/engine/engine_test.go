@@ -59,7 +59,7 @@ func start(t testing.TB, e *testEngine, l engine.Loop) {
 
 func finished(t *testing.T, e *testEngine) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), testkit.Limit)
 	defer cancel()
 	if err := e.Finished(ctx); err != nil {
 		t.Fatal("the load did not end")

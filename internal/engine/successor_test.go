@@ -112,7 +112,7 @@ func TestAPausedSlotIsNotStartedTwice(t *testing.T) {
 		t.Errorf("%d cuts although nothing is in flight", n)
 	}
 	eng.Stop()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), testkit.Limit)
 	defer cancel()
 	if err := eng.Wait(ctx); err != nil || eng.InFlight() != 0 {
 		t.Errorf("after Stop: %v, %d at work", err, eng.InFlight())

@@ -120,8 +120,8 @@ type Step struct {
 	Load    float64
 	// At is the Elapsed of the next observation, Limit the Elapsed at which the step ends at the latest.
 	At, Limit time.Duration
-	// Intervals: the readings of the next observation need intervals.
-	Intervals bool
+	// Look is the Elapsed from which an observation needs readings with intervals. An observation may come later than At.
+	Look time.Duration
 }
 
 // Search is the state of one search. It is not safe for concurrent use.

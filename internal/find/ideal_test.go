@@ -67,7 +67,7 @@ func TestErrorRatesWithIdealIntervals(t *testing.T) {
 			case step.Do == find.Drain:
 			case step.Load >= 1:
 				o.Backlog = int(1000 * step.At.Seconds())
-			case step.Intervals || step.Do == find.Check:
+			case step.At >= step.Look || step.Do == find.Check:
 				o.Readings = []find.Reading{d.until(max(1, (step.At - conf.Settle).Seconds()))}
 			}
 			return o

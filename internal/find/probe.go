@@ -83,19 +83,18 @@ func (s *Search) start(load float64, purpose Purpose, tier int) {
 	s.schedule(0)
 }
 
-// schedule sets the time of the next observation, and whether it is a look at the intervals.
+// schedule sets the times of the next observation and of the next look at the intervals.
 func (s *Search) schedule(elapsed time.Duration) {
 	look := s.conf.MinTime
 	for s.conf.Settle+look <= elapsed {
 		look = time.Duration(float64(look) * lookGrowth)
 	}
-	look = min(s.conf.Settle+look, s.step.Limit)
+	s.step.Look = min(s.conf.Settle+look, s.step.Limit)
 	if elapsed < s.conf.Settle {
 		s.step.At = min(elapsed+s.conf.Tick/settleTicks, s.conf.Settle)
 	} else {
-		s.step.At = min(elapsed+s.conf.Tick, look)
+		s.step.At = min(elapsed+s.conf.Tick, s.step.Look)
 	}
-	s.step.Intervals = s.step.At == look
 }
 
 // Observe takes in what the caller saw during the current step, and returns the next one.
@@ -139,11 +138,11 @@ func (s *Search) observeRun(o Observation) {
 		s.end(ServerDown)
 	case s.overloaded(s.backlog), s.tooManyWait(o):
 		s.end(Overload)
-	case s.step.Intervals && o.Elapsed >= s.step.At && s.decided(p):
+	case o.Elapsed >= s.step.Look && s.decided(p):
 		s.end(Decided)
 	case o.Elapsed >= s.step.Limit && s.tooFewEnded(p):
 		s.step.At = o.Elapsed + s.conf.Tick
-		s.step.Limit, s.step.Intervals = s.step.At, true
+		s.step.Limit, s.step.Look = s.step.At, s.step.At
 	case o.Elapsed >= s.step.Limit:
 		s.end(TimeOver)
 	default:

@@ -78,7 +78,7 @@ func (d *driver) watch(sight measure.Sight) (measure.Look, bool) {
 	if o.Down == "" && d.onlyFailures(sight) {
 		o.Down = d.failure(sight)
 	}
-	if now.Do == Check || now.Intervals && o.Elapsed >= now.At || o.Down != "" || d.Overloaded(o) {
+	if now.Do == Check || o.Elapsed >= now.Look || o.Down != "" || d.Overloaded(o) {
 		d.addFigures(&o, sight)
 	}
 	next := d.Observe(o)

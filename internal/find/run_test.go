@@ -20,6 +20,7 @@ type script struct {
 	loads   []float64
 	fail    error
 	looked  func()
+	late    time.Duration // of each look
 }
 
 func (s *script) Run(ctx context.Context, load float64, look measure.Look, watch measure.Watch) error {
@@ -28,7 +29,7 @@ func (s *script) Run(ctx context.Context, load float64, look measure.Look, watch
 		if err := errors.Join(ctx.Err(), s.fail); err != nil {
 			return err
 		}
-		sight := measure.Sight{Elapsed: look.At, Requests: int(100 * look.At.Seconds())}
+		sight := measure.Sight{Elapsed: look.At + s.late, Requests: int(100 * look.At.Seconds())}
 		if s.down != nil {
 			sight.Down = s.down(load)
 		}
@@ -67,6 +68,19 @@ func TestRunDrivesARunner(t *testing.T) {
 	f := s.Result("rate")
 	if f.Capacity == nil || f.By != "rate" || len(f.Probes) != len(a.Probes) || f.Probes[0].Figures[0].Interval == nil || f.Tiers != nil {
 		t.Errorf("%+v", f)
+	}
+}
+
+// A machine that stands still delays looks beyond the end of a probe. The probe has its figures all the same.
+func TestLateLooks(t *testing.T) {
+	conf := config(t, "avg<300ms")
+	conf.Settle, conf.MinTime, conf.MaxTime = time.Second, time.Second, time.Second
+	s := newSearch(t, conf)
+	if err := s.Run(t.Context(), &script{latency: linear, late: 700 * time.Millisecond}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if c := s.Answer().Capacities[0]; !near(c.Value, 300) {
+		t.Errorf("%+v", c)
 	}
 }
 

@@ -224,7 +224,7 @@ func drive(s *find.Search, conf find.Config, rng *rand.Rand, idle maker, figures
 			}
 			r = start(rng, step.Load, began, settle, idle, figures)
 		}
-		o := r.until(step.At.Seconds(), step.Intervals || step.Do == find.Check)
+		o := r.until(step.At.Seconds(), step.At >= step.Look || step.Do == find.Check)
 		if step.Do == find.Check {
 			r.reset()
 		}

@@ -11,11 +11,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/redline-bench/redline/internal/mpi"
+	"github.com/redline-bench/redline/internal/testkit"
 	"github.com/redline-bench/redline/internal/testkit/outcome"
 )
 
@@ -100,7 +100,7 @@ func needMPI(t *testing.T) string {
 
 func ranks(t *testing.T, what, program string, args ...string) (string, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), testkit.Limit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Env = append(os.Environ(), rankEnv+"="+what)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/internal/pending"
+	"github.com/redline-bench/redline/internal/testkit"
 )
 
 func mode(t *testing.T, path string, want fs.FileMode) {
@@ -148,7 +149,7 @@ func TestAPipeWithoutAReaderEndsWithAnInterrupt(t *testing.T) {
 				if err == nil {
 					t.Error("no error")
 				}
-			case <-time.After(20 * time.Second):
+			case <-time.After(testkit.Limit):
 				t.Fatal("it does not end")
 			}
 		})

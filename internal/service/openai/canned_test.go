@@ -252,7 +252,7 @@ func (s *stepper) step(send func()) bool {
 	case at := <-s.seen:
 		s.taken = append(s.taken, at)
 		return true
-	case <-time.After(time.Minute):
+	case <-time.After(testkit.Limit):
 		return false
 	}
 }

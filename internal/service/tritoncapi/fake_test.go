@@ -16,6 +16,7 @@ import (
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/tensor"
+	"github.com/redline-bench/redline/internal/testkit"
 )
 
 // compiled returns the bytes of a library made of one file of testdata.
@@ -109,7 +110,7 @@ func (s *sink) end(t testing.TB) *service.Call {
 	select {
 	case c := <-s.ends:
 		return c
-	case <-time.After(time.Minute):
+	case <-time.After(testkit.Limit):
 		t.Fatal("a call did not end")
 		return nil
 	}

@@ -54,7 +54,7 @@ func scriptedServer(t testing.TB, scripts ...func(p *peer)) string {
 
 func runScript(t testing.TB, nc net.Conn, script func(p *peer)) {
 	defer func() { _ = nc.Close() }()
-	_ = nc.SetDeadline(time.Now().Add(time.Minute))
+	_ = nc.SetDeadline(time.Now().Add(testkit.Limit))
 	hello := make([]byte, len(http2.ClientPreface))
 	if _, err := io.ReadFull(nc, hello); err != nil || string(hello) != http2.ClientPreface {
 		t.Errorf("preface %q, %v", hello, err)

@@ -15,6 +15,7 @@ import (
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/service/kserve/rpc"
+	"github.com/redline-bench/redline/internal/testkit"
 )
 
 // convoy sends calls on tracks, and gathers their ends.
@@ -71,7 +72,7 @@ func (c *convoy) wait(t *testing.T, n int) (ended []*service.Call) {
 		select {
 		case call := <-c.ends:
 			ended = append(ended, call)
-		case <-time.After(time.Minute):
+		case <-time.After(testkit.Limit):
 			t.Fatalf("%d of %d calls have ended", len(ended), n)
 		}
 	}

@@ -142,7 +142,7 @@ func (f *fixture) want(t *testing.T, class record.Class, text string, answers ..
 		if e.class != class || !strings.Contains(e.text, text) || !cmp.Equal(e.answers, answers) {
 			t.Errorf("%+v, want %s, %q, %v", e, class, text, answers)
 		}
-	case <-time.After(time.Minute):
+	case <-time.After(testkit.Limit):
 		t.Fatal("the call does not end")
 	}
 }

@@ -58,7 +58,7 @@ func TestFlushDoesNotWait(t *testing.T) {
 		s.box.Flush()
 		want := append(append([]byte("before"), large...), "afterand more"...)
 		got := make([]byte, len(want))
-		_ = far.SetReadDeadline(time.Now().Add(time.Minute))
+		_ = far.SetReadDeadline(time.Now().Add(testkit.Limit))
 		if _, err := io.ReadFull(far, got); err != nil || !bytes.Equal(got, want) {
 			t.Errorf("plain %v: %v, or the bytes are not in order", plain, err)
 		}
@@ -86,7 +86,7 @@ func TestConcurrentFlush(t *testing.T) {
 		}
 		var next [writers]uint64
 		frame := make([]byte, 16)
-		_ = far.SetReadDeadline(time.Now().Add(time.Minute))
+		_ = far.SetReadDeadline(time.Now().Add(testkit.Limit))
 		for range writers * each {
 			if _, err := io.ReadFull(far, frame); err != nil {
 				t.Fatal(err)
