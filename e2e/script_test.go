@@ -40,7 +40,7 @@ func TestScripts(t *testing.T) {
 			return err
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"code": code, "serve": serve, "interrupt": interrupt, "orphan": orphan, "count": count, "json": jsonPath, "plan": samePlan,
+			"code": code, "until": until, "serve": serve, "interrupt": interrupt, "orphan": orphan, "count": count, "json": jsonPath, "plan": samePlan,
 		},
 	})
 }
@@ -57,6 +57,20 @@ func code(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: code N COMMAND ...")
 	}
+	repeat(ts, args, "")
+}
+
+// until TEXT COMMAND... runs a command whose output has a text on a quiet machine, and expects exit code 0. Where other work on the machine
+// changes what the command measures, and so the output, it is repeated.
+func until(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: until TEXT COMMAND ...")
+	}
+	repeat(ts, append([]string{"0"}, args[1:]...), args[0])
+}
+
+// repeat runs a command until it ends as expected and its output has a text.
+func repeat(ts *testscript.TestScript, args []string, text string) {
 	disturbance.Try(ts.Value(testKey{}).(testing.TB), func() error {
 		err := ts.Exec(args[1], args[2:]...)
 		got := 0
@@ -65,12 +79,15 @@ func code(ts *testscript.TestScript, neg bool, args []string) {
 		} else {
 			ts.Check(err)
 		}
+		output := ts.ReadFile("stdout") + ts.ReadFile("stderr")
 		switch {
-		case strings.Contains(ts.ReadFile("stdout")+ts.ReadFile("stderr"), "too busy to calibrate"):
+		case strings.Contains(output, "too busy to calibrate"):
 			return errors.New("the machine was too busy to calibrate")
+		case strconv.Itoa(got) == args[0] && !strings.Contains(output, text):
+			return fmt.Errorf("the output has no %q", text)
 		case strconv.Itoa(got) == args[0]:
 			return nil
-		case got == unjudged && strings.Contains(ts.ReadFile("stdout")+ts.ReadFile("stderr"), "client-limited"):
+		case got == unjudged && strings.Contains(output, "client-limited"):
 			return fmt.Errorf("the run was client-limited: exit code %d, want %s", got, args[0])
 		case got == unstable:
 			return fmt.Errorf("the run did not become stable: exit code %d, want %s", got, args[0])

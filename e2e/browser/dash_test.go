@@ -200,7 +200,12 @@ func live(t *testing.T) error {
 	// Rates that leave the browser its share of the machine.
 	cmd := command(t, "off", "profile", "--embedded", "-m", "simple", "--request-rate-range", "100:300:100", "-p", "900", "-r", "3", "-s", "99999", "--dash")
 	url := follow(t, cmd, "http")
-	p := open(t, url)
+	p, err := tryOpen(t, url, "header.top")
+	if errors.Is(err, chromedp.ErrPageLoad) {
+		return fmt.Errorf("the run ended before the page was there: %w", err)
+	} else if err != nil {
+		t.Fatal(err)
+	}
 	var seen []float64
 	for range 2 {
 		more := eventually(func() bool {

@@ -101,6 +101,16 @@ func open(t *testing.T, url string) *tab {
 // openAt opens a page and waits until an element is visible.
 func openAt(t *testing.T, url, element string) *tab {
 	t.Helper()
+	p, err := tryOpen(t, url, element)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// tryOpen does so where the page may be gone already.
+func tryOpen(t *testing.T, url, element string) (*tab, error) {
+	t.Helper()
 	needBrowser(t)
 	ctx, end := chromedp.NewContext(browser)
 	t.Cleanup(end)
@@ -125,8 +135,7 @@ func openAt(t *testing.T, url, element string) *tab {
 			}
 		}
 	}()
-	p.do(chromedp.EmulateViewport(width, height), chromedp.Navigate(url), chromedp.WaitVisible(chromedp.CSS(element)))
-	return p
+	return p, chromedp.Do(p.ctx, chromedp.EmulateViewport(width, height), chromedp.Navigate(url), chromedp.WaitVisible(chromedp.CSS(element)))
 }
 
 func (p *tab) note(to *[]string, text string) {
