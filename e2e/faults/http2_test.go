@@ -30,8 +30,30 @@ type relay struct {
 
 // inference is a stream of inferences.
 type inference struct {
-	waiting  bool      // a request has come that has no response yet
-	messages *messages // of a gRPC stream, which may have several requests without a response
+	grpc                bool // a gRPC stream, which may have several requests without a response
+	requests, responses messages
+	waiting             int // requests without a response
+}
+
+// request notes data of requests.
+func (in *inference) request(data []byte) {
+	switch {
+	case in.grpc:
+		in.waiting += in.requests.begin(data)
+	case len(data) > 0:
+		in.waiting = 1
+	}
+}
+
+// response counts the first responses to requests that begin in data. A request may have several responses.
+func (in *inference) response(data []byte) int {
+	n := 1
+	if in.grpc {
+		n = in.responses.begin(data)
+	}
+	n = min(n, in.waiting)
+	in.waiting -= n
+	return n
 }
 
 // messages counts the messages of a gRPC stream.
@@ -114,8 +136,8 @@ func (r *relay) requests(to net.Conn) {
 			r.mu.Unlock()
 		case http2.FrameData:
 			r.mu.Lock()
-			if in := r.asking[f.stream]; in != nil && len(f.payload) > 0 {
-				in.waiting = true
+			if in := r.asking[f.stream]; in != nil {
+				in.request(f.payload)
 			}
 			r.mu.Unlock()
 		default:
@@ -132,7 +154,7 @@ func inferenceOf(fields []hpack.HeaderField) *inference {
 		switch {
 		case f.Name != ":path":
 		case strings.HasSuffix(f.Value, "ModelStreamInfer"):
-			return &inference{messages: &messages{}}
+			return &inference{grpc: true}
 		case strings.HasSuffix(f.Value, "Infer"), strings.HasSuffix(f.Value, "/completions"):
 			return &inference{}
 		}
@@ -175,7 +197,7 @@ func (r *relay) responses(from net.Conn) {
 	}
 }
 
-// faulty counts the responses that begin in data, and reports whether one of them is to be replaced by the fault.
+// faulty counts the inferences whose response begins in data, and reports whether one of them is to get the fault.
 func (r *relay) faulty(data frameBytes) bool {
 	faulty := false
 	for range r.responds(data) {
@@ -184,21 +206,14 @@ func (r *relay) faulty(data frameBytes) bool {
 	return faulty
 }
 
-// responds counts the responses to inferences that begin in data.
+// responds counts the inferences whose response begins in data.
 func (r *relay) responds(data frameBytes) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	in := r.asking[data.stream]
-	switch {
-	case in == nil:
-		return 0
-	case in.messages != nil:
-		return in.messages.begin(data.payload)
-	case !in.waiting:
-		return 0
+	if in := r.asking[data.stream]; in != nil {
+		return in.response(data.payload)
 	}
-	in.waiting = false
-	return 1
+	return 0
 }
 
 // frame sends a frame.
