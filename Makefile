@@ -52,8 +52,9 @@ test: ## everything that must hold: static checks, unit tests, end to end, real 
 quick: redline ## about a minute, for the everyday edit: vet, unit tests without the race detector, scripts
 	@$(MAKE) --no-print-directory --output-sync=line --keep-going -j 2 quick-scripts quick-unit
 
-quick-scripts: # they mostly wait: eight at a time, and the unit tests beside them
-	REDLINE_BIN_DIR=$(CURDIR)/bin go test -vet=off -count=1 -parallel 8 -run '^TestScripts$$' ./e2e
+# Scripts mostly wait: eight at a time, and the unit tests beside them. Those of searches and calibrations wait for up to a minute: `make test` has them.
+quick-scripts:
+	REDLINE_BIN_DIR=$(CURDIR)/bin go test -vet=off -count=1 -parallel 8 -run '^TestScripts$$' -skip '^TestScripts$$/^(calibrate|find|tune)' ./e2e
 
 quick-unit:
 	go vet ./...
