@@ -52,9 +52,9 @@ test: ## everything that must hold: static checks, unit tests, end to end, real 
 quick: redline ## about a minute, for the everyday edit: vet, unit tests without the race detector, scripts
 	@$(MAKE) --no-print-directory --output-sync=line --keep-going -j 2 quick-scripts quick-unit
 
-# Scripts mostly wait: eight at a time, and the unit tests beside them. Those of searches and calibrations wait for up to a minute: `make test` has them.
+# Scripts mostly wait: twelve at a time, and the unit tests beside them.
 quick-scripts:
-	REDLINE_BIN_DIR=$(CURDIR)/bin go test -vet=off -count=1 -parallel 8 -run '^TestScripts$$' -skip '^TestScripts$$/^(calibrate|find|tune)' ./e2e
+	REDLINE_BIN_DIR=$(CURDIR)/bin go test -vet=off -count=1 -parallel 12 -run '^TestScripts$$' ./e2e
 
 quick-unit:
 	go vet ./...

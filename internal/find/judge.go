@@ -77,26 +77,31 @@ func (s *Search) judge(probes []*Probe, tier int) Judgment {
 	return s.judgeObjectives(steady, tier)
 }
 
-// judgeFailures finds that more requests fail than any load may have.
+// judgeFailures finds that more requests fail than any load may have. Objectives about failures replace this rule.
 func (s *Search) judgeFailures(probes []*Probe, tier int) (Judgment, bool) {
 	for _, i := range s.tiers[tier] {
 		if name := s.objectives[i].Name; name == "error_rate" || name == "failed" {
 			return Judgment{}, false
 		}
 	}
-	var ended, failed float64
+	var ended, failed int
 	for _, p := range probes {
-		ended += float64(p.Last.Requests + p.Last.Failures)
-		failed += float64(p.Last.Failures)
+		ended += p.Last.Requests + p.Last.Failures
+		failed += p.Last.Failures
 	}
-	if stats.BinomialTail(failed, ended, s.conf.MaxFailed) > (1-Level)/2 {
+	if !s.tooManyFail(failed, ended) {
 		return Judgment{}, false
 	}
 	return Judgment{
 		Verdict: Fails, Decided: true, margin: -decideDeviations,
 		Objective: fmt.Sprintf("error_rate<=%g%%", 100*s.conf.MaxFailed),
-		Why:       fmt.Sprintf("%.3g %% of the requests failed", 100*failed/ended),
+		Why:       fmt.Sprintf("%.3g %% of the requests failed", 100*float64(failed)/float64(ended)),
 	}, true
+}
+
+// tooManyFail tells whether more requests failed than any load may have, and by more than chance explains.
+func (s *Search) tooManyFail(failed, ended int) bool {
+	return stats.BinomialTail(float64(failed), float64(ended), s.conf.MaxFailed) <= (1-Level)/2
 }
 
 // judgeObjectives gives the verdict of the objective that is nearest to failing.

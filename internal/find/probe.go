@@ -21,8 +21,8 @@ const (
 	// overloadDeviations is the growth of an overload's backlog, in square roots of the number of requests. The backlog
 	// of a server that keeps up grows by about one or two.
 	overloadDeviations = 5
-	// emptyTime is how much longer than MaxTime a probe goes on in which no request has ended. Without one, nothing is known of the
-	// objectives: the client may have stood still.
+	// emptyTime is how much longer than MaxTime a probe goes on in which no request has ended, and a check in which none has
+	// succeeded. Without one, nothing is known of the objectives: the client may have stood still.
 	emptyTime = 10 * time.Second
 )
 
@@ -271,8 +271,7 @@ func (s *Search) end(end End) {
 // then whether the load was too high or the server is gone.
 func (s *Search) mayBeDown() bool {
 	p := s.probes[len(s.probes)-1]
-	_, failed := s.judgeFailures([]*Probe{p}, p.Tier)
-	return p.End == ServerDown || failed
+	return p.End == ServerDown || s.tooManyFail(p.Last.Failures, p.Last.Requests+p.Last.Failures)
 }
 
 // startCheck begins the check that the server has recovered: at half of a load that holds, or where none is known at the
@@ -301,8 +300,10 @@ func (s *Search) observeCheck(o Observation) {
 		s.finish(Failed, "the server does not answer: "+o.Down)
 	case s.recovered(o):
 		s.advance()
-	case o.Elapsed >= s.step.Limit && o.Requests+o.Failures == 0:
-		s.finish(Failed, fmt.Sprintf("the server does not answer: no request ended within %v", o.Elapsed.Round(time.Second)))
+	case o.Elapsed >= s.step.Limit && o.Requests == 0 && o.Elapsed < s.step.Limit+emptyTime:
+		s.step.At = o.Elapsed + s.conf.Tick
+	case o.Elapsed >= s.step.Limit && o.Requests == 0:
+		s.finish(Failed, fmt.Sprintf("the server does not answer: no request succeeded within %v", o.Elapsed.Round(time.Second)))
 	case o.Elapsed >= s.step.Limit:
 		s.probes[s.step.Probe].Unrecovered = true
 		s.advance()

@@ -188,23 +188,48 @@ func TestServerDiesInTheOnlyLoad(t *testing.T) {
 }
 
 // So it is when the probe ends before the server counts as down: too many requests failed, and the light load that follows tells why.
+// Few requests may fail in that time, because a client waits longer and longer between its attempts to connect.
 func TestFailuresAreChecked(t *testing.T) {
-	c := config(t, "avg<300ms")
-	c.Lowest, c.Highest, c.Start = 100, 100, 100
-	s := newSearch(t, c)
-	step := s.Step()
-	for step.Do == find.Run {
-		step = s.Observe(find.Observation{Elapsed: step.At, Requests: 1000, Failures: 100, Readings: []find.Reading{{Value: 1, Unit: "ms"}}})
+	f := func(name string, want find.State, objective string, check func(step find.Step) find.Observation) {
+		t.Helper()
+		c := config(t, objective)
+		c.Lowest, c.Highest, c.Start = 100, 100, 100
+		s := newSearch(t, c)
+		step := s.Step()
+		for step.Do == find.Run {
+			step = s.Observe(find.Observation{Elapsed: step.At, Requests: 1000, Failures: 100, Readings: []find.Reading{{Value: 1000, Unit: "ms"}}})
+		}
+		if step.Do != find.Drain {
+			t.Fatalf("%s: %+v", name, step)
+		}
+		if step = s.Observe(find.Observation{Elapsed: step.At}); step.Do != find.Check {
+			t.Fatalf("%s: %+v", name, step)
+		}
+		for step.Do == find.Check {
+			o := check(step)
+			o.Elapsed = step.At
+			step = s.Observe(o)
+		}
+		if a := s.Answer(); a.State != want {
+			t.Errorf("%s: %s %q", name, a.State, a.Reason)
+		}
 	}
-	if step.Do != find.Drain {
-		t.Fatalf("%+v", step)
-	}
-	if step = s.Observe(find.Observation{Elapsed: step.At}); step.Do != find.Check {
-		t.Fatalf("%+v", step)
-	}
-	if step = s.Observe(find.Observation{Elapsed: step.At, Failures: 9, Down: "connection refused"}); step.Do != find.Finish || s.Answer().State != find.Failed {
-		t.Fatalf("%+v, %s", step, s.Answer().State)
-	}
+	down := func(find.Step) find.Observation { return find.Observation{Failures: 9, Down: "connection refused"} }
+	f("down", find.Failed, "avg<300ms", down)
+	f("down, objective about failures", find.Failed, "error_rate<5%", down)
+	f("down after the time of the check", find.Failed, "avg<300ms", func(step find.Step) find.Observation {
+		if step.At > step.Limit {
+			return find.Observation{Failures: 3, Down: "connection refused"}
+		}
+		return find.Observation{Failures: 2}
+	})
+	f("no request succeeds", find.Failed, "avg<300ms", func(find.Step) find.Observation { return find.Observation{Failures: 2} })
+	f("slow", find.Searching, "avg<300ms", func(step find.Step) find.Observation {
+		if step.At > step.Limit {
+			return find.Observation{Requests: 1, Readings: []find.Reading{{Value: 1, Unit: "ms"}}}
+		}
+		return find.Observation{}
+	})
 }
 
 func TestBudget(t *testing.T) {
