@@ -480,13 +480,16 @@ func TestAnUnstableCandidate(t *testing.T) {
 	f := func(every, want string) {
 		s := small(t, "fault", `{ key: "execute_delay_ms" value: { string_value: "5" } }, { key: "fail_above" value: { string_value: "1" } }, { key: "fail_every" value: { string_value: "`+every+`" } }`)
 		own := config(t, s.HTTP, "small")
-		res, _ := newClient(t).run(with("-m", "small", "-u", s.HTTP, "--slo", "avg<100ms", "--vary", "instances=1,2", "--budget", "3m")...)
-		if res == nil {
-			t.Fatal("no result")
-		}
-		if r := reasons(res); !strings.Contains(r[2], want) || r[1] != "" {
-			t.Errorf("reasons %v, not %s", r, want)
-		}
+		disturbance.Try(t, func() error { // on a busy machine the client may be the limit
+			res, _ := newClient(t).run(with("-m", "small", "-u", s.HTTP, "--slo", "avg<100ms", "--vary", "instances=1,2", "--budget", "3m")...)
+			if res == nil {
+				t.Fatal("no result")
+			}
+			if r := reasons(res); !strings.Contains(r[2], want) || r[1] != "" {
+				return fmt.Errorf("reasons %v, not %s", r, want)
+			}
+			return nil
+		})
 		if now := config(t, s.HTTP, "small"); now != own {
 			t.Errorf("the server has\n%s\nand had\n%s", now, own)
 		}

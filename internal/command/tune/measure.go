@@ -326,7 +326,7 @@ func (c *candidate) answer(e *entry) {
 			e.Value, e.Failed = low*c.batch, ""
 		}
 	case find.NoneHolds:
-		e.Failed = fmt.Sprintf("%s does not hold even at %s requests/s", capacity.Binding, number(high))
+		e.Failed = cmp.Or(c.unstable(high), fmt.Sprintf("%s does not hold even at %s requests/s", capacity.Binding, number(high)))
 	case find.Open:
 		if low == 0 {
 			e.Failed = c.unstable(high)
