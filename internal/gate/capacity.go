@@ -51,7 +51,11 @@ func capacityText(f *result.Find, a *result.FindAnswer) string {
 func objectives(res *result.Result) []result.Check {
 	switch f, t := res.Find, res.Tune; {
 	case t != nil && t.State == "complete" && t.Best == nil:
-		return []result.Check{{Rule: strings.Join(t.Objectives, " "), Objective: true, Text: "no candidate holds the objectives at any load"}}
+		c := result.Check{Rule: strings.Join(t.Objectives, " "), Objective: true, Text: "no candidate holds the objectives at any load"}
+		if t.ClientLimited() {
+			c.Unknown, c.Text = true, "no capacity was found: client limit"
+		}
+		return []result.Check{c}
 	case f == nil || f.State != "complete":
 		return nil
 	case len(f.Tiers) > 0:

@@ -87,6 +87,8 @@ func TestObjectivesAreChecks(t *testing.T) {
 	f(result.Result{Find: &result.Find{By: "concurrency", State: "complete", FindAnswer: none, Tiers: []result.FindAnswer{none, held}}},
 		result.Check{Rule: "fast: p99<5ms error_rate<1%", Objective: true, Text: "no load holds the objectives"}, result.Check{Rule: "slow: p99<5ms error_rate<1%", Objective: true, OK: true, Text: "capacity is 8 in flight"})
 	f(result.Result{Tune: &result.Tune{State: "complete", Objectives: slo}}, result.Check{Rule: "p99<5ms error_rate<1%", Objective: true, Text: "no candidate holds the objectives at any load"})
+	f(result.Result{Tune: &result.Tune{State: "complete", Objectives: slo, Candidates: []result.TuneCandidate{{}, {LimitedBy: "client"}}}},
+		result.Check{Rule: "p99<5ms error_rate<1%", Objective: true, Unknown: true, Text: "no capacity was found: client limit"})
 	f(result.Result{Find: &result.Find{State: "interrupted", FindAnswer: none}})
 	f(result.Result{Tune: &result.Tune{State: "failed", Objectives: slo}})
 }

@@ -1,5 +1,7 @@
 package result
 
+import "slices"
+
 // Tune is a search for the best configuration of a model. Result.Find is then the search for the capacity of the best one.
 type Tune struct {
 	// Model is the name of the model; of several that were tuned together, all names with commas between them.
@@ -20,6 +22,15 @@ type Tune struct {
 	Probes int `json:"probes"`
 	// Configs are the complete configurations of the best candidate: one of the model, or one of each step of an ensemble.
 	Configs []TuneConfig `json:"configs,omitempty"`
+}
+
+// ClientLimited tells whether the client was the limit of the best candidate, or, where there is none, of any candidate: the server may
+// then hold the objectives.
+func (t *Tune) ClientLimited() bool {
+	if t.Best != nil {
+		return t.Best.LimitedBy != ""
+	}
+	return slices.ContainsFunc(t.Candidates, func(c TuneCandidate) bool { return c.LimitedBy != "" })
 }
 
 // TuneKnob is a setting that was varied, and how much it mattered.

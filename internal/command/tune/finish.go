@@ -71,16 +71,22 @@ func (s *session) judge(res *result.Result, ended error) {
 	if res.Tune.State == failed {
 		run.Error, run.ServerGone = line(ended), true
 	}
-	if b := res.Tune.Best; b != nil && b.LimitedBy != "" && run.Error == "" {
-		run.Unleveled = []result.Reason{{
-			What: fmt.Sprintf("%s, above %s requests/s with the best candidate", clientLimit, number(b.Low)),
-			Try:  "run the client on a machine of its own, or give it more CPU",
-		}}
+	if res.Tune.ClientLimited() && run.Error == "" {
+		run.Unleveled = []result.Reason{clientReason(res.Tune)}
 	}
 	res.Verdict, res.Error = measure.Conclude(run), run.Error
 	if res.Tune.State == outOfTime && res.Verdict.State == result.Valid {
 		res.Verdict = result.Verdict{State: result.Unstable, Reasons: []result.Reason{{What: res.Tune.Reason, Try: "allow more time with --budget, or vary less"}}}
 	}
+}
+
+// clientReason says of which candidate the client was the limit.
+func clientReason(t *result.Tune) result.Reason {
+	what := clientLimit + " with a candidate, and no other holds the objectives"
+	if t.Best != nil {
+		what = fmt.Sprintf("%s, above %s requests/s with the best candidate", clientLimit, number(t.Best.Low))
+	}
+	return result.Reason{What: what, Try: "run the client on a machine of its own, or give it more CPU"}
 }
 
 // exitCode is that of the answer.
@@ -92,10 +98,10 @@ func (s *session) exitCode(t *result.Tune) int {
 		return command.ExitError
 	case t.State == outOfTime:
 		return command.ExitUnstable
+	case t.ClientLimited():
+		return command.ExitInvalid
 	case t.Best == nil:
 		return command.ExitAssertion
-	case t.Best.LimitedBy != "":
-		return command.ExitInvalid
 	}
 	return command.ExitOK
 }

@@ -125,7 +125,7 @@ func (s *session) answer(res *result.Result) {
 	switch {
 	case t.Best != nil:
 		s.best(t)
-	case t.State == complete:
+	case t.State == complete && !t.ClientLimited():
 		fmt.Fprintln(s.Stdout, "No candidate holds the objectives: allow more in --slo, or vary other settings")
 	default:
 		fmt.Fprintln(s.Stdout, "No candidate was seen to hold the objectives")

@@ -51,7 +51,7 @@ func exits() []option.Exit {
 		{Code: command.ExitOK, Meaning: "a best candidate was found and confirmed"},
 		{Code: command.ExitUnstable, Meaning: "the time of --budget was over before a capacity was confirmed"},
 		{Code: command.ExitAssertion, Meaning: "no candidate holds the objectives, a rule of --assert does not hold, or the run is worse than --baseline allows"},
-		{Code: command.ExitInvalid, Meaning: "the client is the limit of the best candidate, or the run cannot be judged"},
+		{Code: command.ExitInvalid, Meaning: "the client is the limit of the best candidate, or of any candidate where none holds the objectives; or the run cannot be judged"},
 		{Code: command.ExitError, Meaning: "wrong options; the server cannot be reached, went away, or could not be restored; a file cannot be written"},
 		{Code: command.ExitInterrupted, Meaning: "interrupted; what was measured is reported"},
 	}
