@@ -18,18 +18,8 @@ import (
 	"github.com/redline-bench/redline/internal/testkit"
 )
 
-// role starts this test binary again in another role.
-func role(t *testing.T, name string, env ...string) *exec.Cmd {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), testkit.Limit)
-	t.Cleanup(cancel)
-	cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestRoleOfALauncher$")
-	cmd.Env = append(append(os.Environ(), "REDLINE_TEST_ROLE="+name), env...)
-	return cmd
-}
-
-// TestRoleOfALauncher is the main function of the processes that the other tests start.
-func TestRoleOfALauncher(t *testing.T) {
+// TestMain is also the main function of the processes that tests start with role.
+func TestMain(m *testing.M) {
 	switch os.Getenv("REDLINE_TEST_ROLE") {
 	case "launcher":
 		p := &command.IO{Args: []string{"redline"}, Stdout: os.Stdout, Stderr: os.Stderr, Executable: func() (string, error) {
@@ -41,8 +31,18 @@ func TestRoleOfALauncher(t *testing.T) {
 		fmt.Println("ready")
 		select {}
 	default:
-		t.Skip("for the other tests")
+		os.Exit(m.Run())
 	}
+}
+
+// role starts this test binary again in another role.
+func role(t *testing.T, name string, env ...string) *exec.Cmd {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), testkit.Limit)
+	t.Cleanup(cancel)
+	cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^$")
+	cmd.Env = append(append(os.Environ(), "REDLINE_TEST_ROLE="+name), env...)
+	return cmd
 }
 
 // redline-native does not outlive the process that started it, even if that is killed. Both processes hold the test's

@@ -52,15 +52,15 @@ func TestRedactJSONWithoutSecrets(t *testing.T) {
 // Whatever a secret is, the text stays JSON, keeps its form, and no string of it has the secret.
 func FuzzRedactJSON(f *testing.F) {
 	f.Add("function", "a function", "key")
-	f.Add(`":"`, `x":"y`, "a")
-	f.Add(`\`, `\\`, "a")
-	f.Add("0123456789012345", "n", "a")
+	f.Add(`":","":"`, `x":"y`, "a")
+	f.Add(`\\\\\\\\`, `\\`, "a")
+	f.Add("0123456789012345x", "0123456789012345", "a")
 	f.Fuzz(func(t *testing.T, key, text, name string) {
 		if len(key) < 8 || strings.TrimSpace(key) != key || strings.Contains(secret.Mask, key) || strings.ToValidUTF8(key, "") != key {
-			t.Skip()
+			return
 		}
 		if _, err := strconv.ParseFloat(key, 64); err == nil {
-			t.Skip() // a short number is replaced after its name alone
+			return // a short number is replaced after its name alone
 		}
 		var s secret.Set
 		s.Add(key)
