@@ -49,16 +49,16 @@ TESTRUN := go run -C tools ./testrun -dir $(CURDIR)
 test: ## everything that must hold: static checks, unit tests, end to end, real peers; ends with a summary
 	@$(TESTRUN) -background peers=unit-race check build tools unit-race+unit-plain+unit-native e2e-timed e2e-rest
 
-quick: redline ## about a minute, for the everyday edit: vet, unit tests without the race detector, scripts
+quick: redline ## about a minute, for the everyday edit: vet, scripts, unit tests without the race detector and long simulations
 	@$(MAKE) --no-print-directory --output-sync=line --keep-going -j 2 quick-scripts quick-unit
 
-# Scripts mostly wait: twelve at a time, and the unit tests beside them.
+# Scripts mostly wait: twelve at a time. The unit tests run beside them, four packages at once, because some of them wait too.
 quick-scripts:
 	REDLINE_BIN_DIR=$(CURDIR)/bin go test -vet=off -count=1 -parallel 12 -run '^TestScripts$$' ./e2e
 
 quick-unit:
 	go vet ./...
-	go test -vet=off $(UNIT)
+	go test -vet=off -short -p 4 $(UNIT)
 
 # `make test` sets TESTFLAGS. Vet is part of `make check`.
 GOTEST = go test -vet=off $(TESTFLAGS)

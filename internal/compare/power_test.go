@@ -100,6 +100,7 @@ func powerful(name string, n int, s setting) bool {
 // the number of requests and, with several runs a side, the drift between runs. Of runs that are 5 % slower at most 10 %
 // may pass as equal: they are found or the answer is "cannot tell". Where there is enough to see it, 90 % are found.
 func TestAlarmsAndPower(t *testing.T) {
+	outcome.NotQuick(t)
 	var mu sync.Mutex
 	all := map[setting]*tally{}
 	t.Run("shapes", func(t *testing.T) {
@@ -168,6 +169,7 @@ func levels(rng *rand.Rand, name string, n, runs int) []*result.Level {
 
 // Three runs a side that differ by 3 % among themselves cannot show 5 %. Fifteen can.
 func TestManyRunsSeeThroughDrift(t *testing.T) {
+	outcome.NotQuick(t)
 	t.Parallel()
 	const trials = 100
 	rng := rand.New(rand.NewPCG(15, 16))

@@ -37,6 +37,7 @@ func (d *ideal) until(measured float64) find.Reading {
 
 // Thousands of searches on servers whose probes tell the load to 0.5 % to 1.5 %.
 func TestErrorRatesWithIdealIntervals(t *testing.T) {
+	outcome.NotQuick(t)
 	runs := 10_000
 	if outcome.Heavy() {
 		runs = 30_000

@@ -135,6 +135,7 @@ func (s *score) add(o score) {
 // the truth in 19 of 20 seeds, at most one in 20 answers fails a check that is ten times longer, and they take at most a third of the
 // time of a sweep.
 func TestSearchesOnKnownLaws(t *testing.T) {
+	outcome.NotQuick(t)
 	seeds := 20
 	if outcome.Heavy() {
 		seeds = 100
@@ -186,6 +187,7 @@ func (s *score) tooHigh() bool {
 
 // Probes that are too short for the noise of a server still lead to an answer, within the bounds that the search has for repeated probes.
 func TestShortProbesLeadToAnAnswer(t *testing.T) {
+	outcome.NotQuick(t)
 	bimodal := laws()[3]
 	for seed := range uint64(20) {
 		if s := bimodal.trial(t, seed, 20*time.Second, 20*time.Second); s.found != 1 || s.worst > 0.1 {

@@ -46,6 +46,14 @@ func HeavyOnly(t testing.TB, what string) {
 	}
 }
 
+// NotQuick skips the test in `make quick`, which passes -short: a simulation that takes many seconds of CPU time.
+func NotQuick(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("a long simulation; make test runs it")
+	}
+}
+
 // Heavy tells whether the tests run in their long form.
 func Heavy() bool { return os.Getenv("REDLINE_HEAVY") != "" }
 
