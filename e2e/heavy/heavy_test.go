@@ -52,7 +52,7 @@ func install(t *testing.T, name, list string) *program {
 // run runs the program in dir and returns all that it printed. An exit code other than 0 fails the test.
 func (p *program) run(t *testing.T, dir string, args ...string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, p.path, slices.Concat(p.lead, args)...)
 	cmd.Dir, cmd.Env = dir, p.env
