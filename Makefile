@@ -27,7 +27,7 @@ export PATH := $(PATH):$(CACHE)/debian-mpiexec:$(CACHE)/debian-zsh:$(CACHE)/debi
 export PYTHONPYCACHEPREFIX := $(CACHE)/pycache
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help build redline demo test quick quick-scripts quick-unit flaky flaky-stage check unit unit-race unit-plain unit-native tools peers e2e e2e-timed e2e-rest fmt generate bench test-heavy soak fuzz heavy-rest heavy-tune heavy-timed cover dist wheel site clean
+.PHONY: help build redline demo test quick quick-scripts quick-unit flaky race-packages check unit unit-race unit-plain unit-native tools peers e2e e2e-timed e2e-rest fmt generate bench test-heavy soak fuzz heavy-rest heavy-tune heavy-timed cover dist wheel site clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -74,8 +74,8 @@ CONCURRENT = $(shell { grep -rlE --include='*.go' '$(CONCURRENCY)' internal; gre
 flaky: ## unit tests COUNT times (10), shuffled, with the race detector, beside one busy process per core
 	@scripts/flaky.sh
 
-flaky-stage: # what scripts/flaky.sh runs beside its busy processes
-	$(RACETEST) -shuffle=on -count=$(COUNT) -timeout 60m $(PACKAGES)
+race-packages: # PACKAGES with the race detector, COUNT times: for scripts/flaky.sh, and for packages in which the race detector crashed
+	$(RACETEST) -shuffle=on -count=$(or $(COUNT),1) -timeout 60m $(PACKAGES)
 
 check: ## format, vet, lint, known vulnerabilities, protocol code
 	@scripts/check.sh

@@ -12,4 +12,4 @@ for _ in $(seq "$(nproc)"); do
   timeout 7200 sh -c 'while :; do :; done' &
   busy+=($!)
 done
-go run -C tools ./testrun -dir "$PWD" flaky-stage
+go run -C tools ./testrun -dir "$PWD" race-packages

@@ -62,6 +62,7 @@ type eventLog struct {
 	failed, inconclusive, notTested, heavy, skip []finding
 	unchecked                                    []finding
 	crashes, missedOnce                          []string
+	raceCrashes                                  []testName // packages in which the race detector crashed, which have to run again
 	slow                                         []finding
 
 	output  map[testName][]string // of tests that have not ended, and of packages
@@ -79,6 +80,9 @@ const (
 )
 
 func (l *eventLog) failures() int { return len(l.failed) }
+
+// causes counts what makes a stage end with an error.
+func (l *eventLog) causes() int { return len(l.failed) + len(l.raceCrashes) }
 
 func (l *eventLog) fail(what, reason string) {
 	l.failed = append(l.failed, finding{what: what, reason: reason})
@@ -210,9 +214,29 @@ func (l *eventLog) packageEnded(e event, out io.Writer, stage string) {
 		}
 	}
 	io.WriteString(out, text)
-	if !slices.ContainsFunc(l.failed, func(f finding) bool { return f.test.pkg == e.Package || f.what == short(e.Package) }) {
+	if slices.ContainsFunc(l.failed, func(f finding) bool { return f.test.pkg == e.Package || f.what == short(e.Package) }) {
+		return
+	}
+	if crash := raceCrash(text); crash != "" && !slices.Contains(l.raceCrashes, name) {
+		l.raceCrashes = append(l.raceCrashes, name)
+		l.crashes = append(l.crashes, fmt.Sprintf("%v: the race detector: %s", name, crash))
+	} else {
 		l.failed = append(l.failed, finding{what: short(e.Package), reason: "ended outside a test: " + cmp.Or(lastWords(text), "it wrote nothing"), test: name})
 	}
+}
+
+// raceCrash is the line with which Go's race detector ends a program because of an error of its own; empty if it found a data race
+// before, or wrote no such line.
+func raceCrash(text string) string {
+	if strings.Contains(text, "DATA RACE") {
+		return ""
+	}
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, "ThreadSanitizer: CHECK failed") || strings.HasPrefix(line, "FATAL: ThreadSanitizer CHECK failed") {
+			return strings.TrimSpace(line)
+		}
+	}
+	return ""
 }
 
 // takeInconclusive returns the inconclusive tests and forgets them.

@@ -5,8 +5,9 @@
 //
 // Every stage runs, even if an earlier one failed. A background stage starts first and must end before the stage that needs it. Stages that are
 // joined by + run at the same time.
-// Stages that run `go test` get TESTFLAGS=-json. Inconclusive tests, whose measurement other work on the machine disturbed, run once
-// more at the end, unless the run has taken -repeat-until by then. The exit status is 1 if anything failed.
+// Stages that run `go test` get TESTFLAGS=-json. A package in which Go's race detector crashed runs once more at the end, and so do
+// inconclusive tests, whose measurement other work on the machine disturbed, unless the run has taken -repeat-until by then. The exit
+// status is 1 if anything failed.
 package main
 
 import (
@@ -60,6 +61,7 @@ func run() error {
 		r.together(ctx, stages)
 	}
 	if ctx.Err() == nil {
+		r.repeatCrashed(ctx)
 		r.retryInconclusive(ctx)
 	}
 	r.summary(time.Since(r.begun))

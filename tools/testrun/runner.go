@@ -33,14 +33,16 @@ type stageTime struct {
 // stage runs one target of the Makefile and reads its output.
 func (r *runner) stage(ctx context.Context, name string) {
 	fmt.Fprintf(r.out, "\n==== %s\n", name)
-	begun := time.Now()
-	before := r.log.failures()
-	cmd := r.makeTarget(ctx, name)
-	err := r.pipe(cmd, name)
-	if err != nil && r.log.failures() == before {
+	r.run(name, r.makeTarget(ctx, name))
+}
+
+// run runs the command of a stage.
+func (r *runner) run(name string, cmd *exec.Cmd) {
+	begun, before, causes := time.Now(), r.log.failures(), r.log.causes()
+	if err := r.pipe(cmd, name); err != nil && r.log.causes() == causes {
 		r.log.fail("stage "+name, err.Error())
 	}
-	r.stages = append(r.stages, stageTime{name, time.Since(begun), cpuTime(cmd), err == nil})
+	r.stages = append(r.stages, stageTime{name, time.Since(begun), cpuTime(cmd), r.log.failures() == before})
 }
 
 // together runs stages at the same time. The output of the first appears at once, that of the others behind it.
@@ -72,12 +74,12 @@ func (r *runner) startBackground(ctx context.Context, name string) (wait func())
 	return func() {
 		t := <-took
 		fmt.Fprintf(r.out, "\n==== %s (ran beside the stages above)\n", name)
-		before := r.log.failures()
+		before, causes := r.log.failures(), r.log.causes()
 		r.log.read(&text, r.out, name)
-		if err != nil && r.log.failures() == before {
+		if err != nil && r.log.causes() == causes {
 			r.log.fail("stage "+name, err.Error())
 		}
-		r.stages = append(r.stages, stageTime{name + " (beside)", t, cpuTime(cmd), err == nil})
+		r.stages = append(r.stages, stageTime{name + " (beside)", t, cpuTime(cmd), r.log.failures() == before})
 	}
 }
 
@@ -89,9 +91,9 @@ func cpuTime(cmd *exec.Cmd) time.Duration {
 	return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 }
 
-// makeTarget is the command of a stage.
-func (r *runner) makeTarget(ctx context.Context, name string) *exec.Cmd {
-	return r.command(ctx, "make", "--no-print-directory", "TESTFLAGS=-json", name)
+// makeTarget is the command of a stage. Variables have the form NAME=VALUE.
+func (r *runner) makeTarget(ctx context.Context, name string, variables ...string) *exec.Cmd {
+	return r.command(ctx, "make", append([]string{"--no-print-directory", "TESTFLAGS=-json", name}, variables...)...)
 }
 
 // command runs in the project's folder. Its processes form the terminal's group, so that Ctrl-C reaches them; they have
@@ -117,6 +119,17 @@ func (r *runner) pipe(cmd *exec.Cmd, stage string) error {
 	writer.Close()
 	<-done
 	return err
+}
+
+// raceTarget runs PACKAGES with the race detector, COUNT times.
+const raceTarget = "race-packages"
+
+// repeatCrashed runs each package in which the race detector crashed once more. A second crash is a failure.
+func (r *runner) repeatCrashed(ctx context.Context) {
+	for _, name := range r.log.raceCrashes {
+		fmt.Fprintf(r.out, "\n==== %v once more: the race detector crashed\n", name)
+		r.run(short(name.pkg)+" again", r.makeTarget(ctx, raceTarget, "PACKAGES="+name.pkg))
+	}
 }
 
 // retryInconclusive runs each inconclusive test once more: by now the other work on the machine may have ended.

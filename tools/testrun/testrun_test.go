@@ -156,6 +156,56 @@ func TestStagesTogether(t *testing.T) {
 	}
 }
 
+// What Go's race detector writes when it finds an error of its own, not of the program.
+const raceCrashLine = `ThreadSanitizer: CHECK failed: tsan_rtl.cpp:346 "((exiting || thr->fast_state.epoch() == kEpochLast)) != (0)" (0x0, 0x0) (tid=13027)`
+
+// packageCrashes are the events of a package that ended in a test, after these lines.
+func packageCrashes(lines ...string) string {
+	return events("TestRuns", "run", lines...) + `{"Action":"fail","Package":"example.org/a/b/e2e/x"}` + "\n"
+}
+
+// A package in which the race detector crashed runs once more, and counts by what happens then. The summary names the crash.
+func TestACrashOfTheRaceDetectorIsRepeated(t *testing.T) {
+	const passes = `{"Action":"pass","Package":"example.org/a/b/e2e/x","Test":"TestRuns"}` + "\n" + `{"Action":"pass","Package":"example.org/a/b/e2e/x"}` + "\n"
+	for name, c := range map[string]struct{ second, want string }{
+		"passes":        {passes, "1 passed, 0 failed"},
+		"crashes again": {packageCrashes(raceCrashLine), "FAILED:\n  e2e/x: ended outside a test: ThreadSanitizer"},
+		"a test fails":  {events("TestRuns", "fail", "    x_test.go:1: it broke") + `{"Action":"fail","Package":"example.org/a/b/e2e/x"}` + "\n", "FAILED:\n  e2e/x TestRuns: x_test.go:1: it broke"},
+	} {
+		dir := t.TempDir()
+		for file, text := range map[string]string{
+			"first": packageCrashes(raceCrashLine), "second": c.second,
+			"Makefile": "unit:\n\t@cat first; exit 1\nrace-packages:\n\t@test $(PACKAGES) = example.org/a/b/e2e/x; cat second; ! grep -q '\"fail\"' second\n",
+		} {
+			if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var out strings.Builder
+		r := runner{dir: dir, out: &out}
+		r.stage(t.Context(), "unit")
+		r.repeatCrashed(t.Context())
+		r.summary(0)
+		for _, want := range []string{c.want, "their tests were run again:\n  e2e/x: the race detector: ThreadSanitizer: CHECK failed"} {
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("%s: the output lacks %q:\n%s", name, want, out.String())
+			}
+		}
+		if failed := r.log.failures() > 0; failed != (name != "passes") {
+			t.Errorf("%s: %d failures", name, r.log.failures())
+		}
+	}
+}
+
+// A data race is a failure, whatever the race detector does after it.
+func TestADataRaceIsAFailure(t *testing.T) {
+	var l eventLog
+	l.read(strings.NewReader(packageCrashes("WARNING: DATA RACE", raceCrashLine)), &strings.Builder{}, "unit")
+	if l.failures() != 1 || len(l.raceCrashes) != 0 {
+		t.Errorf("failed: %v, to run again: %v; want one failure", l.failed, l.raceCrashes)
+	}
+}
+
 // Every stage runs to its end, also when an earlier one failed.
 func TestStagesAfterAFailureRun(t *testing.T) {
 	dir := t.TempDir()
