@@ -105,10 +105,33 @@ func TestModelAnalyzer(t *testing.T) {
 	}
 }
 
-// analyze runs one case and looks at its results and reports.
+// analyze runs one case and looks at its results and reports. After a crash of Triton in the process of perf_analyzer it runs the case again.
 func analyze(t *testing.T, analyzer *program, server *triton, c maCase, place settings) {
 	t.Helper()
-	dir := t.TempDir()
+	for try := 1; ; try++ {
+		dir := t.TempDir()
+		out := profileInto(t, dir, analyzer, server, c, place)
+		failures, err := os.ReadFile(filepath.Join(dir, "perf_analyzer_error.log"))
+		if err != nil && !os.IsNotExist(err) {
+			t.Fatal(err)
+		}
+		if try < 4 && peers.CrashedInProcess(t, string(failures)) {
+			continue
+		}
+		for _, bad := range []string{"perf_analyzer did not produce any output", "Perf Analyzer Error", "no valid requests recorded", "ERROR"} {
+			if strings.Contains(out, bad) {
+				t.Errorf("%q in\n%s\nperf_analyzer_error.log:\n%s", bad, last(out, 60), last(string(failures), 60))
+			}
+		}
+		rows := checkResults(t, filepath.Join(dir, "results", "metrics-model-inference.csv"), c)
+		checkReports(t, dir, c, rows)
+		return
+	}
+}
+
+// profileInto runs one case in an empty folder and returns what Model Analyzer printed.
+func profileInto(t *testing.T, dir string, analyzer *program, server *triton, c maCase, place settings) string {
+	t.Helper()
 	fields := append([]string{
 		"model_name", "batch_size", strings.ReplaceAll(strings.ToLower(c.measure), " ", "_"), "model_config_path", "instance_group",
 		"max_batch_size", "satisfies_constraints",
@@ -125,14 +148,7 @@ func analyze(t *testing.T, analyzer *program, server *triton, c maCase, place se
 		all["triton_output_path"] = filepath.Join(dir, "triton.log")
 	}
 	write(t, filepath.Join(dir, "config.yaml"), yaml(all))
-	out := analyzer.run(t, dir, "profile", "-f", "config.yaml")
-	for _, bad := range []string{"perf_analyzer did not produce any output", "Perf Analyzer Error", "no valid requests recorded", "ERROR"} {
-		if strings.Contains(out, bad) {
-			t.Errorf("%q in\n%s", bad, last(out, 60))
-		}
-	}
-	rows := checkResults(t, filepath.Join(dir, "results", "metrics-model-inference.csv"), c)
-	checkReports(t, dir, c, rows)
+	return analyzer.run(t, dir, "profile", "-f", "config.yaml")
 }
 
 // measured are the fields of Model Analyzer's table that come out of perf_analyzer's, and their columns.

@@ -26,10 +26,10 @@ func install(t *testing.T) *Oracle {
 	return o
 }
 
-// count is how many texts each tokenizer is asked: 100,000 in `make test-heavy`.
+// count is how many texts each tokenizer is asked: 50,000 in `make test-heavy`.
 func count() int {
 	if outcome.Heavy() {
-		return 100_000
+		return 50_000
 	}
 	return 2_000
 }
