@@ -153,7 +153,7 @@ heavy-tune: # searches on servers that only wait
 	$(HEAVY) -run '$(TIMED_TESTS)' ./e2e/tune
 
 heavy-timed: # the tests that measure, and steady windows
-	$(HEAVY) -p 1 -run '$(TIMED_TESTS)|$(STEADY)' $(filter-out ./e2e/tune ./e2e/interrupt ./e2e/planted,$(TIMED)) ./e2e/qa
+	$(HEAVY) -p 1 -run '$(TIMED_TESTS)|$(STEADY)' $(filter-out ./e2e/tune,$(filter $(SHORTENED),$(TIMED))) ./e2e/qa
 
 cover: ## coverage of the unit tests
 	go test -vet=off -coverprofile=coverage.out -coverpkg=./internal/... ./cmd/... ./internal/...

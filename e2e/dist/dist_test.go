@@ -42,9 +42,6 @@ var made = sync.OnceValue(func() error { return releaseOf(binary.Root(), out, he
 // here is this machine's platform.
 func here() string { return runtime.GOOS + "/" + runtime.GOARCH }
 
-// fastCompiler makes a compiler use less CPU time and more memory. It does not change what is compiled.
-const fastCompiler = "GOGC=400"
-
 // available are the parts that can be made on this machine.
 func available() []string {
 	if nfpm() != nil {

@@ -46,7 +46,7 @@ func TestEqualInAnotherFolder(t *testing.T) {
 func TestEqualWithoutCache(t *testing.T) {
 	outcome.HeavyOnly(t, "a build without a build cache is equal byte by byte")
 	second := t.TempDir()
-	other := []string{fastCompiler, "GOCACHE=" + t.TempDir(), "GOMAXPROCS=1", "TZ=Asia/Tokyo", "LC_ALL=C", "HOME=" + t.TempDir(), "GOMODCACHE=" + env(t, "GOMODCACHE")}
+	other := []string{"GOCACHE=" + t.TempDir(), "GOMAXPROCS=1", "TZ=Asia/Tokyo", "LC_ALL=C", "HOME=" + t.TempDir(), "GOMODCACHE=" + env(t, "GOMODCACHE")}
 	if err := releaseOf(copyTree(t), second, here(), other, parts...); err != nil {
 		t.Fatal(err)
 	}

@@ -62,13 +62,14 @@ func Check(t *testing.T, c *Command) {
 	if !outcome.Heavy() {
 		args = slices.Concat(anyWindows, []string{"-p", "500"})
 	}
-	stdout, stderr, code := c.run(t, args)
-	for range 3 {
-		if code == 0 || !peers.CrashedInProcess(t, stderr) {
-			break
+	var stdout, stderr string
+	var code int
+	peers.RepeatCrashed(t, func() string {
+		if stdout, stderr, code = c.run(t, args); code != 0 {
+			return stderr
 		}
-		stdout, stderr, code = c.run(t, args)
-	}
+		return ""
+	})
 	if outcome.Heavy() && code != 0 && strings.Contains(stderr, unstable) {
 		t.Logf("the windows differ: %s", stderr)
 		stdout, stderr, code = c.run(t, anyWindows)

@@ -49,19 +49,22 @@ func install(t *testing.T, name, list string) *program {
 	}
 }
 
-// run runs the program in dir and returns all that it printed. After a crash of Triton in the process of perf_analyzer, which Redline names, it
-// runs the program again. An exit code other than 0 fails the test.
+// run runs the program in dir and returns all that it printed. If it failed because Triton crashed in the process of perf_analyzer, it
+// runs again. An exit code other than 0 fails the test.
 func (p *program) run(t *testing.T, dir string, args ...string) string {
 	t.Helper()
-	for try := 1; ; try++ {
-		out, err := p.once(t, dir, args...)
-		if err == nil {
+	var out string
+	var err error
+	peers.RepeatCrashed(t, func() string {
+		if out, err = p.once(t, dir, args...); err != nil {
 			return out
 		}
-		if try == 4 || !peers.CrashedInProcess(t, out) {
-			t.Fatalf("%s %s: %v\n%s", filepath.Base(p.path), strings.Join(args, " "), err, last(out, 60))
-		}
+		return ""
+	})
+	if err != nil {
+		t.Fatalf("%s %s: %v\n%s", filepath.Base(p.path), strings.Join(args, " "), err, last(out, 60))
 	}
+	return out
 }
 
 // once runs the program in dir, for at most 20 minutes.

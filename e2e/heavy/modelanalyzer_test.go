@@ -108,25 +108,24 @@ func TestModelAnalyzer(t *testing.T) {
 // analyze runs one case and looks at its results and reports. After a crash of Triton in the process of perf_analyzer it runs the case again.
 func analyze(t *testing.T, analyzer *program, server *triton, c maCase, place settings) {
 	t.Helper()
-	for try := 1; ; try++ {
-		dir := t.TempDir()
-		out := profileInto(t, dir, analyzer, server, c, place)
-		failures, err := os.ReadFile(filepath.Join(dir, "perf_analyzer_error.log"))
+	var dir, out, failures string
+	peers.RepeatCrashed(t, func() string {
+		dir = t.TempDir()
+		out = profileInto(t, dir, analyzer, server, c, place)
+		text, err := os.ReadFile(filepath.Join(dir, "perf_analyzer_error.log"))
 		if err != nil && !os.IsNotExist(err) {
 			t.Fatal(err)
 		}
-		if try < 4 && peers.CrashedInProcess(t, string(failures)) {
-			continue
+		failures = string(text)
+		return failures
+	})
+	for _, bad := range []string{"perf_analyzer did not produce any output", "Perf Analyzer Error", "no valid requests recorded", "ERROR"} {
+		if strings.Contains(out, bad) {
+			t.Errorf("%q in\n%s\nperf_analyzer_error.log:\n%s", bad, last(out, 60), last(failures, 60))
 		}
-		for _, bad := range []string{"perf_analyzer did not produce any output", "Perf Analyzer Error", "no valid requests recorded", "ERROR"} {
-			if strings.Contains(out, bad) {
-				t.Errorf("%q in\n%s\nperf_analyzer_error.log:\n%s", bad, last(out, 60), last(string(failures), 60))
-			}
-		}
-		rows := checkResults(t, filepath.Join(dir, "results", "metrics-model-inference.csv"), c)
-		checkReports(t, dir, c, rows)
-		return
 	}
+	rows := checkResults(t, filepath.Join(dir, "results", "metrics-model-inference.csv"), c)
+	checkReports(t, dir, c, rows)
 }
 
 // profileInto runs one case in an empty folder and returns what Model Analyzer printed.

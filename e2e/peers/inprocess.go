@@ -91,3 +91,15 @@ func CrashedInProcess(t *testing.T, stderr string) bool {
 	t.Logf("PEER CRASHED: Triton in process: %s", cleantext.Cut(stderr[at[0]:], 120))
 	return true
 }
+
+// RepeatCrashed calls once, and again after a crash of Triton in the process that it ran, at most three times. once returns what that
+// process wrote about its failure.
+func RepeatCrashed(t *testing.T, once func() (wrote string)) {
+	t.Helper()
+	for range 3 {
+		if !CrashedInProcess(t, once()) {
+			return
+		}
+	}
+	once()
+}

@@ -72,12 +72,11 @@ func TestGuide(t *testing.T) {
 // process it runs again.
 func (r *rig) run(t *testing.T, during func(), args ...string) (stdout, stderr string, code int) {
 	t.Helper()
-	for try := 1; ; try++ {
+	peers.RepeatCrashed(t, func() string {
 		stdout, stderr, code = r.once(t, during, args...)
-		if try == 4 || !peers.CrashedInProcess(t, stderr) {
-			return stdout, stderr, code
-		}
-	}
+		return stderr
+	})
+	return stdout, stderr, code
 }
 
 func (r *rig) once(t *testing.T, during func(), args ...string) (stdout, stderr string, code int) {

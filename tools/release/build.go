@@ -36,10 +36,10 @@ func (r *release) binary(ctx context.Context, p platform) ([]byte, error) {
 func (r *release) build(ctx context.Context, p platform) (string, error) {
 	path := filepath.Join(r.work, p.os+"-"+p.arch, p.program())
 	link := fmt.Sprintf("-s -w -buildid= -X main.version=%s -X main.commit=%s", r.version.tag, r.commit)
-	// Without buildvcs=false, a build in a folder without a repository would differ.
+	// Without buildvcs=false, a build in a folder without a repository would differ. GOGC has the compiler use less CPU time and more memory.
 	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-tags", p.buildTags(), "-ldflags", link, "-o", path, "./cmd/redline")
 	cmd.Dir = r.dir
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+p.os, "GOARCH="+p.arch, "GOFLAGS=", "GOAMD64=v1", "GOARM64=v8.0", "GOEXPERIMENT=")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+p.os, "GOARCH="+p.arch, "GOFLAGS=", "GOAMD64=v1", "GOARM64=v8.0", "GOEXPERIMENT=", "GOGC=400")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build for %s: %w\n%s", p, err, out)
 	}
