@@ -65,21 +65,27 @@ const (
 // truthTokens is how long the responses are.
 const truthTokens = 20
 
-// Each metric agrees with the server's own log, from one stream to many, and also where many share a connection.
+// Each metric agrees with the server's own log, from one stream to many, and also where many share a connection. The streams write
+// their tokens at different times: on two cores the client and the server would wait for each other in a burst, and one such wait
+// decides p99.
 func TestTimedTruth(t *testing.T) {
 	for _, way := range ways {
 		for _, streams := range []int{1, 64, 128, 512} {
+			itl := "20ms"
+			if streams == 512 {
+				itl = "80ms"
+			}
 			t.Run(way+" "+strconv.Itoa(streams), func(t *testing.T) {
-				disturbance.Try(t, func() error { return truth(t, way, streams) })
+				disturbance.Try(t, func() error { return truth(t, way, streams, itl) })
 			})
 		}
 	}
 }
 
 // truth measures once and returns the times that are not as the server's log has them. Wrong counts fail the test.
-func truth(t *testing.T, way string, streams int) error {
+func truth(t *testing.T, way string, streams int, itl string) error {
 	t.Helper()
-	r := serve(t, "--ttft", "100ms", "--itl", "20ms", "--request-log", "log.jsonl")
+	r := serve(t, "--ttft", "100ms", "--ttft-stddev", "40ms", "--itl", itl, "--request-log", "log.jsonl")
 	n := max(4, 2*streams)
 	res, log := r.measure(t, way, n, "--concurrency", strconv.Itoa(streams), "--artifact-dir", filepath.Join(r.dir, "art"), "--exports", "records")
 	want := map[string][]float64{}

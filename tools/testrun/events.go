@@ -61,7 +61,7 @@ type eventLog struct {
 	passed                                       int
 	failed, inconclusive, notTested, heavy, skip []finding
 	unchecked                                    []finding
-	crashes, missedOnce                          []string
+	crashes                                      []string
 	raceCrashes                                  []testName // packages in which the race detector crashed, which have to run again
 	slow                                         []finding
 
@@ -76,7 +76,6 @@ const (
 	heavyPrefix        = "HEAVY: "
 	inconclusivePrefix = "INCONCLUSIVE: "
 	crashPrefix        = "PEER CRASHED: "
-	missedOncePrefix   = "MISSED ONCE: "
 )
 
 func (l *eventLog) failures() int { return len(l.failed) }
@@ -140,10 +139,8 @@ func (l *eventLog) event(e event, out io.Writer, stage string) {
 // note keeps a line of a test's output until the test has ended.
 func (l *eventLog) note(name testName, line string) {
 	l.output[name] = shorten(append(l.output[name], line))
-	for prefix, list := range map[string]*[]string{crashPrefix: &l.crashes, missedOncePrefix: &l.missedOnce} {
-		if _, rest, ok := strings.Cut(line, prefix); ok {
-			*list = append(*list, fmt.Sprintf("%v: %s", name, strings.TrimSpace(rest)))
-		}
+	if _, rest, ok := strings.Cut(line, crashPrefix); ok {
+		l.crashes = append(l.crashes, fmt.Sprintf("%v: %s", name, strings.TrimSpace(rest)))
 	}
 	if i := strings.LastIndex(name.test, "/"); i > 0 {
 		l.parents[testName{name.pkg, name.test[:i]}] = true

@@ -17,7 +17,6 @@ func (r *runner) summary(took time.Duration) {
 	list(r.out, "skipped: cannot apply on this system", counted(l.skip))
 	list(r.out, "left to make test-heavy", counted(l.heavy))
 	listLines(r.out, "crashes of other programs; their tests were run again", l.crashes)
-	listLines(r.out, "passed at the second measurement; the first one missed", l.missedOnce)
 	list(r.out, "NOT CHECKED: the network does not allow it", l.unchecked)
 	list(r.out, "NOT TESTED on this machine", byReason(counted(l.notTested)))
 	list(r.out, "INCONCLUSIVE: other work on the machine disturbed the measurement; run them alone", l.inconclusive)

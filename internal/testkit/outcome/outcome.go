@@ -4,8 +4,6 @@
 //   - HEAVY: the test belongs to `make test-heavy`.
 //   - INCONCLUSIVE: other work disturbed a measurement that missed its tolerance (see package disturbance).
 //
-// MISSED ONCE is the note of a test that passed: its first measurement missed its tolerance, its second one did not.
-//
 // A test skips with a plain t.Skip only where it can never apply, as on another operating system.
 package outcome
 
@@ -21,7 +19,6 @@ const (
 	notTestedPrefix    = "NOT TESTED: "
 	heavyPrefix        = "HEAVY: "
 	inconclusivePrefix = "INCONCLUSIVE: "
-	missedOncePrefix   = "MISSED ONCE: "
 )
 
 // NotTested ends the test because something is missing: what is not tested, why, and what to install. It skips the
@@ -61,12 +58,6 @@ func Heavy() bool { return os.Getenv("REDLINE_HEAVY") != "" }
 func Inconclusive(t testing.TB, why string) {
 	t.Helper()
 	t.Skip(inconclusivePrefix + cleantext.Cut(why, limit))
-}
-
-// MissedOnce notes that an undisturbed measurement missed its tolerance and the next one did not. The test goes on.
-func MissedOnce(t testing.TB, why string) {
-	t.Helper()
-	t.Log(missedOncePrefix + cleantext.Cut(why, limit))
 }
 
 // limit is how many characters of a reason the summary shows. It has one line a test.
