@@ -137,7 +137,7 @@ SHORTENED = $(shell grep -rlE 'outcome[.]Heavy|testkit[.]Rounds|e2e/guide"' --in
   | xargs -n 1 dirname | sort -u | sed 's|^|./|')
 HEAVY = REDLINE_HEAVY=1 $(E2E)
 test-heavy: ## whole windows and loads, GenAI-Perf, Model Analyzer, AIPerf, fuzzing; about an hour, ends with a summary
-	@REDLINE_HEAVY=1 FUZZTIME=5s $(TESTRUN) -repeat-until 70m -background fuzz=heavy-timed peers build heavy-rest+heavy-tune heavy-timed
+	@REDLINE_HEAVY=1 FUZZTIME=5s $(TESTRUN) -repeat-until 74m -background fuzz=heavy-timed peers build heavy-rest+heavy-tune heavy-timed
 
 soak: build ## every protocol at full speed for SOAK (30m) while the server fails each second; then two minutes of each fuzz target
 	REDLINE_HEAVY=1 SOAK=$(SOAK) $(E2E:60m=0) -v ./e2e/soak

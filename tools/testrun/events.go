@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 )
 
 // event is a line of `go test -json`.
@@ -54,6 +55,7 @@ type finding struct {
 	what   string
 	reason string
 	test   testName // empty if it is not a test
+	took   time.Duration
 }
 
 // eventLog collects what the stages print.
@@ -172,20 +174,20 @@ func (l *eventLog) testEnded(name testName, e event, out io.Writer) {
 			l.failed = append(l.failed, finding{what: name.String(), reason: firstReason(text), test: name})
 		}
 	case e.Action == "skip":
-		l.skipped(name, text)
+		l.skipped(name, text, time.Duration(e.Elapsed*float64(time.Second)))
 	case !l.parents[name]:
 		l.passed++
 	}
 }
 
 // skipped classifies a skipped test by the prefix of its message.
-func (l *eventLog) skipped(name testName, text string) {
+func (l *eventLog) skipped(name testName, text string, took time.Duration) {
 	for prefix, list := range map[string]*[]finding{
 		notTestedPrefix: &l.notTested, heavyPrefix: &l.heavy, inconclusivePrefix: &l.inconclusive,
 	} {
 		if _, rest, ok := strings.Cut(text, prefix); ok {
 			line, _, _ := strings.Cut(rest, "\n")
-			*list = append(*list, finding{what: name.String(), reason: line, test: name})
+			*list = append(*list, finding{what: name.String(), reason: line, test: name, took: took})
 			return
 		}
 	}

@@ -6,7 +6,7 @@
 // Every stage runs, even if an earlier one failed. A background stage starts first and must end before the stage that needs it. Stages that are
 // joined by + run at the same time.
 // Stages that run `go test` get TESTFLAGS=-json. A package in which Go's race detector crashed runs once more at the end, and so do
-// inconclusive tests, whose measurement other work on the machine disturbed, unless the run has taken -repeat-until by then. The exit
+// inconclusive tests, whose measurement other work on the machine disturbed, unless they would end later than -repeat-until. The exit
 // status is 1 if anything failed.
 package main
 
@@ -36,7 +36,7 @@ var errFailed = errors.New("not everything passed, see the summary above")
 func run() error {
 	background := flag.String("background", "", "`STAGE=NEEDED_BY`: start STAGE first and wait for it before NEEDED_BY")
 	dir := flag.String("dir", ".", "folder of the Makefile")
-	repeatUntil := flag.Duration("repeat-until", 45*time.Minute, "run inconclusive tests once more unless the run has taken this `TIME` already")
+	repeatUntil := flag.Duration("repeat-until", 45*time.Minute, "run inconclusive tests once more unless they would end later than this `TIME` after the start")
 	flag.Parse()
 	early, neededBy, _ := strings.Cut(*background, "=")
 

@@ -17,7 +17,7 @@ type runner struct {
 	dir         string
 	out         io.Writer
 	begun       time.Time
-	repeatUntil time.Duration // how long the run may have taken for inconclusive tests to run once more
+	repeatUntil time.Duration // inconclusive tests that would end later after begun do not run once more
 	log         eventLog
 	stages      []stageTime
 }
@@ -147,10 +147,11 @@ func (r *runner) retryInconclusive(ctx context.Context) {
 		return
 	}
 	for _, f := range again {
-		if time.Since(r.begun) > r.repeatUntil {
+		if time.Since(r.begun)+f.took > r.repeatUntil {
 			r.log.inconclusive = append(r.log.inconclusive, f)
 			continue
 		}
+		fmt.Fprintf(r.out, "%s took %s: %s\n", f.what, clock(f.took), f.reason)
 		test := f.test
 		cmd := r.command(ctx, "go", "test", "-json", "-count=1", "-timeout", "60m", "-run", test.pattern(), test.pkg)
 		cmd.Env = append(os.Environ(), "REDLINE_BIN_DIR="+bin)
