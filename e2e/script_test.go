@@ -40,7 +40,7 @@ func TestScripts(t *testing.T) {
 			return err
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"code": code, "until": until, "serve": serve, "interrupt": interrupt, "orphan": orphan, "count": count, "json": jsonPath, "plan": samePlan,
+			"stamps": stamps, "code": code, "until": until, "serve": serve, "interrupt": interrupt, "orphan": orphan, "count": count, "json": jsonPath, "plan": samePlan,
 		},
 	})
 }
@@ -58,6 +58,11 @@ func code(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: code N COMMAND ...")
 	}
 	repeat(ts, args, "")
+}
+
+// stamps waits until the kernel notes when responses arrive, and has it continue until the script ends.
+func stamps(ts *testscript.TestScript, _ bool, _ []string) {
+	testkit.KernelStamps(ts.Value(testKey{}).(testing.TB))
 }
 
 // until TEXT COMMAND... runs a command whose output has a text on a quiet machine, and expects exit code 0. Where other work on the machine
