@@ -248,8 +248,15 @@ func (l *eventLog) takeInconclusive() []finding {
 // logged is a line that a test logged: file, line number, text.
 var logged = regexp.MustCompile(`(?m)^\s+\w+\.go:\d+: .*$`)
 
-// firstReason is the first line that a test logged, apart from crashes of other programs, which have a list of their own.
+// scriptFailed is the line with which a script of testscript says which of its lines failed, and why.
+var scriptFailed = regexp.MustCompile(`(?m)^\s+FAIL: (\S+:\d+: .*)$`)
+
+// firstReason is the line in which a script failed, or else the first line that a test logged, apart from crashes of other programs,
+// which have a list of their own.
 func firstReason(text string) string {
+	if failed := scriptFailed.FindStringSubmatch(text); failed != nil {
+		return failed[1]
+	}
 	for _, line := range logged.FindAllString(text, -1) {
 		if !strings.Contains(line, crashPrefix) {
 			return strings.TrimSpace(line)

@@ -17,7 +17,7 @@ type runner struct {
 	dir         string
 	out         io.Writer
 	begun       time.Time
-	repeatUntil time.Duration // inconclusive tests that would end later after begun do not run once more
+	repeatUntil time.Duration // counted from begun; an inconclusive test that would end later does not run again
 	log         eventLog
 	stages      []stageTime
 }

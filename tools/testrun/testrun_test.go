@@ -27,6 +27,7 @@ func TestOutcomesAreSorted(t *testing.T) {
 			events("TestParent/child", "fail", "    x_test.go:1: it broke")+
 			events("TestParent", "fail", "--- FAIL: TestParent")+
 			events("TestStart", "fail", "    x_test.go:7: PEER CRASHED: signal: killed", "    x_test.go:8: start it again: no memory")+
+			events("TestScripts/run", "fail", "    testscript.go:609: WORK=$WORK", "        > exec redline", "        FAIL: script/run.txtar:3: no match")+
 			events("TestPeer", "skip", "    suite.go:3: NOT TESTED: the real Triton: no python3; install python3")+
 			events("TestLong", "skip", "    x_test.go:4: HEAVY: whole windows")+
 			events("TestTimes/http", "skip", "    x_test.go:5: INCONCLUSIVE: p50 25ms (other programs used 1.9 cores)")+
@@ -43,7 +44,7 @@ func TestOutcomesAreSorted(t *testing.T) {
 		list []finding
 		want string
 	}{
-		"failed":       {l.failed, "e2e/x TestParent/child: x_test.go:1: it broke\ne2e/x TestStart: x_test.go:8: start it again: no memory"},
+		"failed":       {l.failed, "e2e/x TestParent/child: x_test.go:1: it broke\ne2e/x TestStart: x_test.go:8: start it again: no memory\ne2e/x TestScripts/run: script/run.txtar:3: no match"},
 		"not tested":   {l.notTested, "e2e/x TestPeer: the real Triton: no python3; install python3\nlint rules: no network"},
 		"not checked":  {l.unchecked, "known vulnerabilities: no database"},
 		"heavy":        {l.heavy, "e2e/x TestLong: whole windows"},

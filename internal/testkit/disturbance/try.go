@@ -8,7 +8,7 @@ import (
 	"github.com/redline-bench/redline/internal/testkit/outcome"
 )
 
-// tries is how many measurements that other work disturbed may miss. `make test` takes inconclusive tests once more at its end.
+// tries is after how many disturbed misses a test is inconclusive. `make test` takes inconclusive tests once more at its end.
 const tries = 3
 
 // calmWait is how long Try waits for other work to end before it measures again.
