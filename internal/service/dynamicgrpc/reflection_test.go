@@ -2,7 +2,6 @@ package dynamicgrpc_test
 
 import (
 	"context"
-	"net"
 	"testing"
 
 	"google.golang.org/grpc"
@@ -12,6 +11,7 @@ import (
 	"github.com/redline-bench/redline/internal/plan"
 	pb "github.com/redline-bench/redline/internal/proto/kserve"
 	"github.com/redline-bench/redline/internal/tensor"
+	"github.com/redline-bench/redline/internal/testkit"
 )
 
 // ready answers one method; its descriptor imports another file.
@@ -31,16 +31,11 @@ func TestReflection(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var lc net.ListenConfig
-			ln, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
+			ln := testkit.Listen(t, "127.0.0.1:0")
 			srv := grpc.NewServer()
 			pb.RegisterGRPCInferenceServiceServer(srv, ready{})
 			register(srv)
-			go func() { _ = srv.Serve(ln) }()
-			defer srv.Stop()
+			testkit.ServeGRPC(t, srv, ln)
 
 			svc := newService(t, plan.Target{URL: ln.Addr().String(), GRPCMethod: "inference.GRPCInferenceService/ModelReady"})
 			d := open(t, svc, messages(`{"name": "a", "version": "1"}`), 2)

@@ -50,8 +50,7 @@ func listen(t *testing.T, addr string, opts ...grpc.ServerOption) *grpc.Server {
 	ln := testkit.Listen(t, addr)
 	srv := grpc.NewServer(opts...)
 	grpc_health_v1.RegisterHealthServer(srv, health.NewServer())
-	go func() { _ = srv.Serve(ln) }()
-	t.Cleanup(srv.Stop)
+	testkit.ServeGRPC(t, srv, ln)
 	return srv
 }
 

@@ -153,19 +153,12 @@ func TestServerComesBack(t *testing.T) {
 				d.left.Store(0)
 			}
 		}
-		var back sync.WaitGroup
-		back.Go(func() {
-			<-again
-			ln, err := new(net.ListenConfig).Listen(t.Context(), "tcp", addr)
-			if err != nil {
-				t.Error(err)
-				d.left.Store(0)
-				return
-			}
-			f.serve(t, ln)
-		})
-		d.run(1 << 40)
-		back.Wait()
+		t.Cleanup(func() { d.left.Store(0) })
+		var calls sync.WaitGroup
+		calls.Go(func() { d.run(1 << 40) })
+		<-again
+		f.serve(t, testkit.Listen(t, addr))
+		calls.Wait()
 		for len(classes) > 0 {
 			if c := <-classes; c != record.Transport && c != record.Connect {
 				t.Errorf("a call failed with %v", c)

@@ -91,22 +91,29 @@ type fixture struct {
 	sink   *sink
 	tr     service.Transport
 	server *server
-	stop   func()
 }
 
+// open starts a server and a transport to it.
 func open(t *testing.T) *fixture {
 	t.Helper()
 	l := testkit.Listen(t, testkit.Port(t))
-	f := &fixture{server: &server{started: make(chan struct{}, 1)}}
+	s := &server{started: make(chan struct{}, 1)}
 	g := grpc.NewServer()
-	pb.RegisterGRPCInferenceServiceServer(g, f.server)
-	go g.Serve(l)
-	f.stop = g.Stop
-	t.Cleanup(g.Stop)
-	svc, err := train.New(plan.Target{Model: "m", URL: l.Addr().String()}, plan.Input{})
+	pb.RegisterGRPCInferenceServiceServer(g, s)
+	testkit.ServeGRPC(t, g, l)
+	f := openAt(t, l.Addr().String())
+	f.server = s
+	return f
+}
+
+// openAt makes a transport to an address.
+func openAt(t *testing.T, addr string) *fixture {
+	t.Helper()
+	svc, err := train.New(plan.Target{Model: "m", URL: addr}, plan.Input{})
 	if err != nil {
 		t.Fatal(err)
 	}
+	f := &fixture{}
 	f.sink = &sink{t: t, svc: svc, answers: map[*service.Call][]uint32{}, ends: make(chan ended, 1)}
 	if f.tr, err = svc.Open(context.Background(), f.sink); err == nil {
 		err = f.tr.Grow(t.Context(), 1)
@@ -181,8 +188,7 @@ func TestTrains(t *testing.T) {
 }
 
 func TestNobodyThere(t *testing.T) {
-	f := open(t)
-	f.stop()
+	f := openAt(t, testkit.Port(t))
 	f.send(t, 10)
 	f.want(t, record.Connect, "dial")
 	if err := f.tr.Close(); err != nil {
