@@ -237,8 +237,7 @@ func largeMessages(t *testing.T) func(net.Conn) {
 		}
 	}))
 	ln := &handed{conns: make(chan net.Conn), closed: make(chan struct{})}
-	go func() { _ = s.Serve(ln) }()
-	t.Cleanup(s.Stop)
+	testkit.ServeGRPC(t, s, ln)
 	return func(c net.Conn) {
 		ended := make(chan struct{})
 		select {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -52,14 +51,10 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 // listen starts the receiver and returns its two addresses.
 func (r *receiver) listen(t *testing.T) (overGRPC, overHTTP string) {
 	t.Helper()
-	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := testkit.Listen(t, "127.0.0.1:0")
 	s := grpc.NewServer()
 	collector.RegisterMetricsServiceServer(s, r)
-	go func() { _ = s.Serve(l) }()
-	t.Cleanup(s.Stop)
+	testkit.ServeGRPC(t, s, l)
 	web := httptest.NewServer(r)
 	t.Cleanup(web.Close)
 	return "grpc://" + l.Addr().String(), web.URL

@@ -136,24 +136,24 @@ func TestServerComesBack(t *testing.T) {
 		again := make(chan struct{})
 		d.onEnd = func(c *service.Call) {
 			if c.Rec.Class != record.OK {
-				failed.Add(1)
 				select {
 				case classes <- c.Rec.Class:
 				default:
 				}
-				if failed.Load() == 8 {
+				if failed.Add(1) == 8 {
 					close(again)
 				}
 				return
 			}
-			if failed.Load() == 0 && good.Load() == 100 {
+			n := good.Add(1)
+			if n == 100 {
 				go f.srv.Stop()
 			}
-			if good.Add(1) > 200 && failed.Load() >= 8 {
+			if n > 200 && failed.Load() >= 8 {
 				d.left.Store(0)
 			}
 		}
-		t.Cleanup(func() { d.left.Store(0) })
+		t.Cleanup(func() { d.left.Store(0) }) // ends the calls if the test fails before the server is back
 		var calls sync.WaitGroup
 		calls.Go(func() { d.run(1 << 40) })
 		<-again

@@ -96,7 +96,7 @@ type fixture struct {
 // open starts a server and a transport to it.
 func open(t *testing.T) *fixture {
 	t.Helper()
-	l := testkit.Listen(t, testkit.Port(t))
+	l := testkit.Listen(t, "127.0.0.1:0")
 	s := &server{started: make(chan struct{}, 1)}
 	g := grpc.NewServer()
 	pb.RegisterGRPCInferenceServiceServer(g, s)
