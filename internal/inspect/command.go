@@ -9,6 +9,7 @@ import (
 	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/secret"
+	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/tensor"
 )
 
@@ -21,9 +22,8 @@ func (w *words) add(list ...string) {
 	}
 }
 
-// profileCommand makes the command line for the described model.
-func (r *Report) profileCommand(q *Question, t plan.Target) {
-	m := r.Model
+// command makes the command line for a model.
+func (r *Report) command(q *Question, t plan.Target, m *service.Model) {
 	w := words{"redline", "profile"}
 	w.add("-m", t.Model)
 	if t.Version != "" {
@@ -50,6 +50,10 @@ func (r *Report) profileCommand(q *Question, t plan.Target) {
 	if q.InputFile != "" {
 		inputs = needed(m)
 		w.add("--input-data", q.InputFile)
+	}
+	if len(inputs) == 0 && m.Unconfigured {
+		w = append(w, "--shape", "NAME:DATATYPE:DIMENSIONS")
+		r.Notes = append(r.Notes, "the server does not state the inputs of the model: give each with --shape, such as INPUT0:FP32:-1,224; -1 is the batch dimension, which -b sets")
 	}
 	var sized []string
 	for _, spec := range inputs {

@@ -21,6 +21,7 @@ import (
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/secret"
 	"github.com/redline-bench/redline/internal/service"
+	"github.com/redline-bench/redline/internal/workload"
 )
 
 // Question is what to ask a server.
@@ -55,6 +56,8 @@ type Report struct {
 	Input []byte `json:"-"`
 	// Took is the time of the fastest of a few small requests.
 	Took time.Duration `json:"-"`
+
+	batch int // the largest batch of Model, 0 if it does not batch
 }
 
 // Look asks the server.
@@ -76,7 +79,7 @@ func (q *Question) Look(ctx context.Context) (*Report, error) {
 	return r, err
 }
 
-// list requests the list of models three times, to measure the response time.
+// list requests the list of models, and measures the response time with three more requests.
 func (r *Report) list(ctx context.Context, svc service.Service, timeout time.Duration) {
 	l, ok := svc.(service.Lister)
 	if !ok {
@@ -85,18 +88,22 @@ func (r *Report) list(ctx context.Context, svc service.Service, timeout time.Dur
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
+	models, err := l.Models(ctx)
+	again := func() error { _, err := l.Models(ctx); return err }
+	switch {
+	case err != nil:
+		r.ModelsErr = cleantext.Line(err.Error())
+		again = func() error { _, err := l.Identify(ctx); return err }
+	case models != nil:
+		r.Models = models
+	}
 	for range 3 {
 		begun := time.Now()
-		models, err := l.Models(ctx)
-		if err != nil {
-			r.ModelsErr = cleantext.Line(err.Error())
+		if again() != nil {
 			return
 		}
 		if took := time.Since(begun); r.Took == 0 || took < r.Took {
 			r.Took = took
-		}
-		if models != nil {
-			r.Models = models
 		}
 	}
 }
@@ -110,11 +117,20 @@ func (r *Report) describe(ctx context.Context, q *Question, t plan.Target, svc s
 		return fmt.Errorf("no description of model %q: %s%s", t.Model, cleantext.Line(err.Error()), hint(r.Models, t.Model, t.Version))
 	}
 	r.Model = m
-	r.Input, err = sample(m)
+	full, err := workload.Complete(plan.Input{}, m)
+	if err != nil { // the inputs are not stated
+		if q.InputFile != "" {
+			return fmt.Errorf("no input file can be made for model %q: the server does not state its inputs", m.Name)
+		}
+		r.command(q, t, m)
+		return nil
+	}
+	r.batch = full.MaxBatch
+	r.Input, err = sample(full)
 	if err != nil && q.InputFile != "" {
 		return err
 	}
-	r.profileCommand(q, t)
+	r.command(q, t, full)
 	return nil
 }
 

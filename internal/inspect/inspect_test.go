@@ -293,8 +293,9 @@ func TestListsWithoutRepository(t *testing.T) {
 		}
 	}
 	f(`{"models":["a","b"]}`, 2, "")
-	f(`{}`, 0, "it names no models")
-	f("", 0, "404")
+	f(`{"models":[]}`, 0, "")
+	f(`{}`, 0, "it has no list of models")
+	f("", 0, "the server does not list its models")
 }
 
 func TestText(t *testing.T) {

@@ -85,21 +85,30 @@ func (r *Report) model(t table) {
 	if m.Platform != "" {
 		t.row("Platform", cleantext.Cut(m.Platform, 80))
 	}
-	t.row("Batching", batching(m))
-	t.row("Sequences", map[bool]string{true: "yes: requests belong to sequences", false: "no"}[m.Sequential()])
-	t.row("Decoupled", map[bool]string{true: "yes: a request can have any number of responses", false: "no"}[m.Decoupled])
+	t.row("Batching", r.batching())
+	if !m.Unconfigured {
+		t.row("Sequences", map[bool]string{true: "yes: requests belong to sequences", false: "no"}[m.Sequential()])
+		t.row("Decoupled", map[bool]string{true: "yes: a request can have any number of responses", false: "no"}[m.Decoupled])
+	}
 	if m.Cache {
 		t.row("Cache", "a response cache answers repeated requests")
 	}
-	t.specs("Inputs", m.Inputs)
-	t.specs("Outputs", m.Outputs)
+	t.specs("Inputs", m.Inputs, m.Unconfigured)
+	t.specs("Outputs", m.Outputs, m.Unconfigured)
 	if len(m.Composing) > 0 {
 		t.head("Steps")
 		t.steps(m.Composing, "  ")
 	}
 }
 
-func batching(m *service.Model) string {
+func (r *Report) batching() string {
+	m := r.Model
+	switch {
+	case m.Unconfigured && r.batch > 0:
+		return "the first dimension of each input is variable: -b sets it; the server states no limit"
+	case m.Unconfigured:
+		return "not stated by the server"
+	}
 	how := map[service.Scheduler]string{service.DynamicBatcher: "; the server gathers requests (dynamic batching)"}[m.Scheduler]
 	if m.MaxBatch == 0 {
 		return "no" + how
@@ -123,7 +132,8 @@ func (t table) head(title string) {
 
 func (t table) end() { _ = t.Flush() } // the underlying writer keeps its errors
 
-func (t table) specs(title string, list []service.TensorSpec) {
+// specs lists tensors; a server without model configurations may not state them.
+func (t table) specs(title string, list []service.TensorSpec, unconfigured bool) {
 	t.head(title)
 	for _, s := range list {
 		var marks []string
@@ -140,7 +150,7 @@ func (t table) specs(title string, list []service.TensorSpec) {
 		t.row(cells...)
 	}
 	if len(list) == 0 {
-		t.row("  none")
+		t.row(map[bool]string{true: "  not stated by the server", false: "  none"}[unconfigured])
 	}
 }
 

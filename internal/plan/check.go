@@ -126,8 +126,18 @@ func (f *Faults) input(in *Input) {
 	least(f, "input.sequence_length_variation", in.SequenceLengthVariation, 0)
 	least(f, "input.sequences", in.Sequences, 1)
 	for name, shape := range in.Shapes {
-		f.unless(len(shape) > 0 && slices.Min(shape) > 0, "the shape of input %s is %v: dimensions must be at least 1", name, shape)
+		f.unless(len(shape) > 0 && slices.Min(afterBatch(shape)) > 0, "the shape of input %s is %v: dimensions must be at least 1; the first can be -1, the batch dimension", name, shape)
 	}
+	oneOf(f, "input.input_format", in.InputFormat, "", BinaryTensors, JSONTensors)
+	oneOf(f, "input.output_format", in.OutputFormat, "", BinaryTensors, JSONTensors)
+}
+
+// afterBatch is a shape with a batch dimension of -1 taken as 1.
+func afterBatch(shape []int64) []int64 {
+	if shape[0] == -1 {
+		return append([]int64{1}, shape[1:]...)
+	}
+	return shape
 }
 
 func (f *Faults) measure(m *Measure) {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/redline-bench/redline/internal/pace"
 	"github.com/redline-bench/redline/internal/segment"
+	"github.com/redline-bench/redline/internal/tensor"
 	"github.com/redline-bench/redline/internal/traceid"
 )
 
@@ -92,6 +93,16 @@ const (
 	Async CallMode = "async"
 )
 
+// Extensions says which extensions of the KServe protocol are used: model configuration, statistics and so on. The zero value
+// uses those that the server has.
+type Extensions string
+
+// The other values: a server without the configuration of the model is refused; no server is asked for any extension.
+const (
+	NeedExtensions Extensions = "needed"
+	NoExtensions   Extensions = "none"
+)
+
 // Target is the server and the model.
 type Target struct {
 	Kind     Kind     `json:"kind"`
@@ -128,6 +139,8 @@ type Target struct {
 	// MaxResponse is the most bytes of one response, packed and unpacked, all messages of a stream together; 0 chooses:
 	// see ResponseLimit.
 	MaxResponse int64 `json:"max_response_bytes,omitempty"`
+	// Extensions is a policy: which extensions of the KServe protocol are used.
+	Extensions Extensions `json:"extensions,omitempty"`
 	// Loose is a policy: the default of MaxResponse is larger, and each response in flight may have as much.
 	Loose bool `json:"loose_limits,omitempty"`
 	// LazyDial is a policy of kinds that do not ask the server for a model: the first request connects and reports what
@@ -346,6 +359,15 @@ const (
 	CUDASharedMemory   SharedMemory = "cuda"
 )
 
+// TensorFormat is how tensors go over HTTP.
+type TensorFormat string
+
+// The tensor formats: bytes behind the JSON of a request, which is an extension of the protocol, and numbers in it.
+const (
+	BinaryTensors TensorFormat = "binary"
+	JSONTensors   TensorFormat = "json"
+)
+
 // Input is what requests carry.
 type Input struct {
 	Batch        int                `json:"batch"`
@@ -355,9 +377,12 @@ type Input struct {
 	Shapes       map[string][]int64 `json:"shapes,omitempty"`
 	StringLength int                `json:"string_length"`
 	StringData   string             `json:"string_data,omitempty"`
-	InputJSON    bool               `json:"input_json,omitempty"`  // --input-tensor-format json
-	OutputJSON   bool               `json:"output_json,omitempty"` // --output-tensor-format json
-	Seed         uint64             `json:"seed"`
+	// Datatypes are those of inputs that a server does not state. Such a server's Shapes may begin with -1, the batch dimension.
+	Datatypes map[string]tensor.Datatype `json:"datatypes,omitempty"`
+	// InputFormat and OutputFormat are how tensors go over HTTP; empty leaves it to what the server can.
+	InputFormat  TensorFormat `json:"input_format,omitempty"`
+	OutputFormat TensorFormat `json:"output_format,omitempty"`
+	Seed         uint64       `json:"seed"`
 
 	SharedMemory     SharedMemory `json:"shared_memory"`
 	OutputRegionSize int          `json:"output_region_size"`

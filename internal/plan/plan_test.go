@@ -121,7 +121,7 @@ func TestNewReportsAllFaults(t *testing.T) {
 		"\nload.think_time needs a closed loop", func(p *plan.Plan) { p.Load.Mode = "x" })
 	f("load.search is binary, which needs a latency limit and ranges with an end", func(p *plan.Plan) { p.Load.Search = plan.Binary })
 	f("target.embedded_args needs target.embedded", func(p *plan.Plan) { p.Target.EmbeddedArgs = []string{"x"} })
-	f("the shape of input a is [0]: dimensions must be at least 1", func(p *plan.Plan) { p.Input.Shapes = map[string][]int64{"a": {0}} })
+	f("the shape of input a is [0]: dimensions must be at least 1; the first can be -1, the batch dimension", func(p *plan.Plan) { p.Input.Shapes = map[string][]int64{"a": {0}} })
 	f("measure.interval must be more than 0s", func(p *plan.Plan) { p.Measure.Interval = 0 })
 }
 

@@ -11,6 +11,7 @@ func Words() []string {
 		string(Linear), string(Binary), string(Single),
 		string(Constant), string(Poisson),
 		string(Random), string(Zero), string(Directory), string(JSONFiles),
+		string(BinaryTensors), string(JSONTensors), string(NeedExtensions), string(NoExtensions),
 		string(NoSharedMemory), string(SystemSharedMemory), string(CUDASharedMemory),
 		string(TimeWindows), string(CountWindows),
 	}

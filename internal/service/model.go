@@ -28,6 +28,11 @@ type Model struct {
 	Composing []Composing `json:"composing,omitempty"`
 	// Statistics tells whether the server counts inferences for us.
 	Statistics bool `json:"statistics"`
+	// BinaryData tells whether the server takes tensors as bytes over HTTP.
+	BinaryData bool `json:"binary_data,omitempty"`
+	// Unconfigured: the server states no configuration of the model. Shapes have the batch dimension until workload.Complete
+	// finds it, and Inputs and Outputs may be empty.
+	Unconfigured bool `json:"unconfigured,omitempty"`
 }
 
 // Composing is a model inside an ensemble, with its own parts where it is an ensemble too.

@@ -6,19 +6,23 @@ import (
 	"strings"
 
 	"github.com/redline-bench/redline/internal/convert"
+	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/tensor"
 )
 
-// Check returns an error if this client cannot measure the model with requests of this batch size. The messages are those of simple_perf_client.py.
-func Check(m *service.Model, batch int) error {
+// Check returns an error if this client cannot measure the model with the requests of a plan. The messages are those of simple_perf_client.py.
+func Check(m *service.Model, p Plan) error {
 	if n := len(m.Inputs); n != 1 {
 		return fmt.Errorf("expecting 1 input, got %d", n)
 	}
-	if n := len(m.Outputs); n != 1 {
+	if n := len(m.Outputs); n != 1 && (n > 0 || !m.Unconfigured) {
 		return fmt.Errorf("expecting 1 output, got %d", n)
 	}
-	dims := 1
+	if m.Unconfigured {
+		return checkElements(m, p)
+	}
+	batch, dims := p.Input.Batch, 1
 	if m.MaxBatch > 0 {
 		dims++
 	}
@@ -37,6 +41,21 @@ func Check(m *service.Model, batch int) error {
 	}
 	if m.MaxBatch == 0 && batch > 1 {
 		return fmt.Errorf("model '%s' does not support batching: omit -b %d", m.Name, batch)
+	}
+	return nil
+}
+
+// checkElements checks -s against the input of a model whose server is not Triton: its last dimension may be fixed.
+func checkElements(m *service.Model, p Plan) error {
+	in := m.Inputs[0]
+	n := len(in.Shape)
+	switch {
+	case p.Shaped, p.Input.Source != plan.Zero:
+		return nil
+	case in.Shape.Dynamic() && n > 1:
+		return fmt.Errorf("input %s of model '%s' has several dimensions, %s: give its whole shape as -s %s:%s:D1,D2,...", in.Name, m.Name, in.Shape, in.Name, in.Type)
+	case !in.Shape.Dynamic() && p.Elements != 1 && (n == 0 || in.Shape[n-1] != int64(p.Elements)):
+		return fmt.Errorf("-s %d: input %s of model '%s' has the fixed shape %s: leave -s out", p.Elements, in.Name, m.Name, in.Shape)
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"math"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/plan"
@@ -25,11 +26,13 @@ type Plan struct {
 	*plan.Plan `json:"-"`
 	// Elements is the last dimension of the zeros that are sent. Only the server knows the name of the input.
 	Elements int `json:"elements"`
+	// Shaped: the plan has the whole shape of the input, in place of Elements.
+	Shaped bool `json:"shaped,omitempty"`
 }
 
 // For is the plan of the requests for a model whose input has this name.
 func (p Plan) For(input string) *plan.Plan {
-	if p.Input.Source != plan.Zero {
+	if p.Input.Source != plan.Zero || p.Shaped {
 		return p.Plan
 	}
 	return p.With(func(c *plan.Plan) { c.Input.Shapes = map[string][]int64{input: {int64(p.Elements)}} })
@@ -62,7 +65,7 @@ func (o *Options) Rows() []option.Row {
 		{Long: "model-name", Short: 'm', Arg: "NAME", Help: "name of the model; required", To: option.Text(&d.Target.Model)},
 		{Long: "model-version", Short: 'x', Arg: "VERSION", Default: "the latest", Help: "version of the model", To: option.Text(&d.Target.Version)},
 		{Long: "batch-size", Short: 'b', Arg: "N", Help: "inferences per request", To: option.Int(&d.Input.Batch, math.MinInt)},
-		{Long: "shape", Short: 's', Arg: "N", Help: "elements of the input's last dimension", To: option.Int(&o.elements, math.MinInt)},
+		{Long: "shape", Short: 's', Arg: "N", Default: "1", Help: "elements of the input's last dimension; or NAME:DATATYPE:DIMENSIONS, if the server does not state the inputs of the model", To: option.Func(o.setShape)},
 		{Long: "url", Short: 'u', Arg: "HOST:PORT", Default: "localhost:8000, localhost:8001 with gRPC", Help: "address of the server", Secret: secret.URL, To: option.Text(&o.url)},
 		{Long: "protocol", Short: 'i', Arg: "NAME", Help: "protocol: HTTP or gRPC", To: option.OneOf(&o.protocol, "HTTP", "gRPC")},
 		{Long: "iteration_count", Short: 'c', Also: "iteration-count", Arg: "N", Help: "number of requests to measure", To: option.Int(&d.Measure.RequestCount, math.MinInt)},
@@ -87,10 +90,22 @@ func Again(written *plan.Plan) (*Options, error) {
 	if d.Output, d.Outcome, d.Own = (plan.Output{}), d.Outcome.Again(), nil; len(d.Input.Paths) > 0 {
 		o.data = d.Input.Paths[0]
 	}
-	if d.Input.Paths, d.Input.Shapes = nil, nil; !d.Target.Embedded {
+	if !own.Shaped {
+		d.Input.Shapes = nil
+	}
+	if d.Input.Paths = nil; !d.Target.Embedded {
 		o.url = d.Target.URL
 	}
 	return o, nil
+}
+
+// setShape reads a number of elements, or the whole shape of an input.
+func (o *Options) setShape(v string) error {
+	if strings.Contains(v, ":") {
+		return o.Draft.Input.AppendShape(v)
+	}
+	o.Draft.Input.Shapes, o.Draft.Input.Datatypes = nil, nil
+	return option.Int(&o.elements, math.MinInt).Set(v)
 }
 
 // Parse reads a command line, which changes o; its secrets go to secrets. The error is option.ErrHelp if help was asked for.
@@ -148,7 +163,7 @@ func (o *Options) Plan() (Plan, error) {
 	if err == nil {
 		checked, err = checked.Complete(plan.Given{}) // a written plan lacks its secrets
 	}
-	return Plan{Plan: checked, Elements: o.elements}, err
+	return Plan{Plan: checked, Elements: o.elements, Shaped: len(in.Shapes) > 0}, err
 }
 
 // valid refuses numbers that are impossible for a run.

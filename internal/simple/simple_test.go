@@ -136,6 +136,9 @@ func TestValuesThatNoRunCanBeMadeOf(t *testing.T) {
 	f("-m x -s -1", "negative dimensions are not allowed")
 }
 
+// batchOf is a plan of requests with this batch size.
+func batchOf(n int) simple.Plan { return simple.Plan{Plan: &plan.Plan{Input: plan.Input{Batch: n}}} }
+
 func spec(dims ...int64) service.TensorSpec {
 	return service.TensorSpec{Name: "T", Type: tensor.FP32, Shape: dims}
 }
@@ -144,7 +147,7 @@ func TestCheckInTheWordsOfTheOriginal(t *testing.T) {
 	f := func(want string, size, batch int, in, out []service.TensorSpec) {
 		t.Helper()
 		got := ""
-		if err := simple.Check(&service.Model{Name: "m", MaxBatch: batch, Inputs: in, Outputs: out}, size); err != nil {
+		if err := simple.Check(&service.Model{Name: "m", MaxBatch: batch, Inputs: in, Outputs: out}, batchOf(size)); err != nil {
 			got = err.Error()
 		}
 		if got != want {

@@ -23,6 +23,9 @@ func (f *files) tensor(v jsonscan.Value, spec service.TensorSpec, at place, outp
 			if shape, err = dimensions(given); err != nil {
 				return datum{}, err
 			}
+			if f.d.whole && len(shape) == len(spec.Shape)+1 && shape[0] == 1 {
+				shape = shape[1:]
+			}
 		}
 		if _, ok := v.Get("b64"); ok {
 			break

@@ -24,6 +24,7 @@ type Data struct {
 
 	batch    int
 	batching bool // the model batches: shapes get a first dimension
+	whole    bool // shapes in the data may have that dimension already
 	sequence bool
 	in       plan.Input
 	inputs   []service.TensorSpec // by name, variable shapes replaced by the user's
@@ -52,6 +53,7 @@ func Load(in plan.Input, m *service.Model) (*Data, error) {
 	d := &Data{
 		batch:    max(in.Batch, 1),
 		batching: m.MaxBatch > 0,
+		whole:    m.MaxBatch > 0 && m.Unconfigured,
 		sequence: m.Sequential(),
 		in:       in,
 		inputs:   sorted(m.Inputs),

@@ -51,13 +51,14 @@ func (d *Data) nothing() error {
 	return &DataError{Err: ErrNoSteps}
 }
 
-func (f *files) read(path string) error {
+// parseFile reads a file as JSON.
+func parseFile(path string) (jsonscan.Value, error) {
 	text, err := os.ReadFile(path)
 	if st, serr := os.Stat(path); err != nil && serr == nil && st.IsDir() {
 		err = nil // only the first may be a directory; another one reads as an empty file
 	}
 	if err != nil {
-		return &DataError{SentenceError: Unreadable.With(err), Path: path, Err: err}
+		return nil, &DataError{SentenceError: Unreadable.With(err), Path: path, Err: err}
 	}
 	root, err := jsonscan.Parse(text)
 	if err != nil {
@@ -66,7 +67,15 @@ func (f *files) read(path string) error {
 			e.Code, e.Offset = int(syntax.Code), syntax.Offset
 		}
 		e.SentenceError = NotJSON.With(e.Offset)
-		return e
+		return nil, e
+	}
+	return root, nil
+}
+
+func (f *files) read(path string) error {
+	root, err := parseFile(path)
+	if err != nil {
+		return err
 	}
 	data, ok := root.Get("data")
 	if !ok {

@@ -57,24 +57,45 @@ func (m *Model) Remove() {
 	}
 }
 
+// whole is the model as a server without configurations states it: shapes have the batch dimension, and the outputs are those
+// of the answer.
+func (m *Model) whole() *service.Model {
+	spec := *m.Spec
+	spec.Inputs, spec.Outputs = slices.Clone(spec.Inputs), nil
+	for i := range spec.Inputs {
+		if in := &spec.Inputs[i]; spec.MaxBatch > 0 {
+			in.Shape = append(tensor.Shape{-1}, in.Shape...)
+		}
+	}
+	for _, t := range m.Answer {
+		spec.Outputs = append(spec.Outputs, service.TensorSpec{Name: t.Name, Type: t.Type, Shape: t.Shape})
+	}
+	spec.MaxBatch = 0
+	return &spec
+}
+
 // config is the model's configuration: its own inputs, and outputs of the sizes that the answer had.
 func (m *Model) config() *kserve.ModelConfig {
-	cfg := &kserve.ModelConfig{Name: m.Spec.Name, Backend: "blank", MaxBatchSize: int32(m.Spec.MaxBatch), Parameters: map[string]*kserve.ModelParameter{}}
+	spec := m.Spec
+	if spec.Unconfigured {
+		spec = m.whole()
+	}
+	cfg := &kserve.ModelConfig{Name: spec.Name, Backend: "blank", MaxBatchSize: int32(spec.MaxBatch), Parameters: map[string]*kserve.ModelParameter{}}
 	if m.Responses > 1 {
 		cfg.ModelTransactionPolicy = &kserve.ModelTransactionPolicy{Decoupled: true}
 		cfg.Parameters["responses"] = &kserve.ModelParameter{StringValue: fmt.Sprint(m.Responses)}
 	}
-	for _, in := range m.Spec.Inputs {
+	for _, in := range spec.Inputs {
 		cfg.Input = append(cfg.Input, &kserve.ModelInput{
 			Name: in.Name, DataType: configType(in.Type), Dims: in.Shape, Optional: in.Optional, IsShapeTensor: in.ShapeTensor,
 		})
 	}
-	for _, out := range m.Spec.Outputs {
+	for _, out := range spec.Outputs {
 		dims := slices.Clone(out.Shape)
 		if i := slices.IndexFunc(m.Answer, func(t tensor.Tensor) bool { return t.Name == out.Name }); i >= 0 {
 			t := &m.Answer[i]
 			dims = slices.Clone(t.Shape)
-			if m.Spec.MaxBatch > 0 && len(dims) > 0 {
+			if spec.MaxBatch > 0 && len(dims) > 0 {
 				dims = dims[1:]
 			}
 			if n := int(t.Shape.Elements()); t.Type == tensor.Bytes && n > 0 {
@@ -96,6 +117,9 @@ func configType(t tensor.Datatype) kserve.DataType {
 
 // AnswerOf is an answer of a model with so many bytes: the first output of a variable size has what the others leave.
 func AnswerOf(m *service.Model, batch int, bytes int64) []tensor.Tensor {
+	if len(m.Outputs) == 0 { // the server does not state them
+		return []tensor.Tensor{{Name: "OUTPUT", Type: tensor.Uint8, Shape: tensor.Shape{max(1, bytes)}}}
+	}
 	var list []tensor.Tensor
 	left, variable := bytes, -1
 	for i, out := range m.Outputs {

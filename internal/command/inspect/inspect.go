@@ -120,6 +120,8 @@ func (o *options) write(p *command.IO, r *inspect.Report) error {
 		fmt.Fprintln(p.Stdout, "\n--write-input FILE writes an input file to start from.")
 	case r.Model == nil && len(r.Models) > 0:
 		fmt.Fprintln(p.Stdout, "\n-m MODEL describes one of them.")
+	case r.Model == nil && r.ModelsErr != "":
+		fmt.Fprintln(p.Stdout, "\n-m MODEL describes a model.")
 	}
 	return nil
 }

@@ -129,10 +129,14 @@ func (s *run) start() error {
 	if s.plan.Target.Model == "" {
 		return command.Usage(inspect.Missing(s.sigs.Soft, svc))
 	}
-	if s.model, err = s.tap.Describe(s.sigs.Soft); err != nil {
+	m, err := s.tap.Describe(s.sigs.Soft)
+	if err != nil {
 		return err
 	}
-	if err := simple.Check(s.model, s.plan.Input.Batch); err != nil {
+	if s.model, err = workload.Complete(s.plan.Input, m); err != nil {
+		return err
+	}
+	if err := simple.Check(s.model, s.plan); err != nil {
 		return err
 	}
 	return s.prepare()

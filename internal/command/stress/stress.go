@@ -196,8 +196,12 @@ func (s *run) start() (m *service.Model, idle time.Duration, err error) {
 		return nil, 0, err
 	}
 	s.svc = svc
-	if m, err = svc.Describe(s.sigs.Soft); err != nil {
+	m, err = svc.Describe(s.sigs.Soft)
+	switch {
+	case err != nil:
 		return nil, 0, err
+	case m.Unconfigured:
+		return nil, 0, fmt.Errorf("the server has no configuration of model %s: sequences need Triton", m.Name)
 	}
 	cfg, err := s.direct.(kserve.Source).Config(s.sigs.Soft, s.plan.Target.Model, "")
 	if err != nil {

@@ -170,7 +170,7 @@ func (c *control) close() { _ = c.svc.Close() } // all that was asked has been a
 func (c *control) config(ctx context.Context, model string) (modelconfig.Config, error) {
 	json, err := c.loader.ModelConfig(ctx, model)
 	if err != nil {
-		return modelconfig.Config{}, err
+		return modelconfig.Config{}, fmt.Errorf("read the configuration of model %q, which only Triton has: %w", model, err)
 	}
 	return modelconfig.Parse(json)
 }

@@ -173,7 +173,6 @@ func (r *raw) syntaxError(e *option.SyntaxError) error {
 
 // forms are how the values of some options are written.
 var forms = map[string]string{
-	"--shape":             "--shape is NAME:DIMENSIONS, such as INPUT0:3,224,224",
 	"--percentile":        "--percentile is a number above 0 and below 100, or -1 for the average",
 	"--request-parameter": "--request-parameter is NAME:VALUE:TYPE, such as max_tokens:256:int",
 }

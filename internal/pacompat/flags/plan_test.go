@@ -16,6 +16,7 @@ import (
 	"github.com/redline-bench/redline/internal/pacompat/flags"
 	"github.com/redline-bench/redline/internal/pacompat/manners"
 	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/tensor"
 )
 
 // base is the plan of "-m x" in perf_analyzer mode.
@@ -207,10 +208,10 @@ func TestInputAndOutput(t *testing.T) {
 		p.Input.Shapes = map[string][]int64{"a:b": {3, 4}, "c": {2}}
 	})
 	f(`--string-length 5 --string-data "a b"`, func(p *plan.Plan) { p.Input.StringLength, p.Input.StringData = 5, "a b" })
-	f("--input-tensor-format JSON", func(p *plan.Plan) { p.Input.InputJSON, p.Input.OutputJSON = true, true })
+	f("--input-tensor-format JSON", func(p *plan.Plan) { p.Input.InputFormat, p.Input.OutputFormat = plan.JSONTensors, plan.JSONTensors })
 	f("--output-tensor-format json --output-tensor-format binary", func(*plan.Plan) {})
-	f("--input-tensor-format json --output-tensor-format binary", func(p *plan.Plan) { p.Input.InputJSON = true })
-	f("--output-tensor-format json", func(p *plan.Plan) { p.Input.OutputJSON = true })
+	f("--input-tensor-format json --output-tensor-format binary", func(p *plan.Plan) { p.Input.InputFormat = plan.JSONTensors })
+	f("--output-tensor-format json", func(p *plan.Plan) { p.Input.OutputFormat = plan.JSONTensors })
 	f("-f a.csv --verbose-csv --profile-export-file b.json", func(p *plan.Plan) {
 		p.Output = plan.Output{CSV: "a.csv", VerboseCSV: true, Export: "b.json"}
 	})
@@ -237,7 +238,11 @@ func TestRedline(t *testing.T) {
 	})
 	f("--seed 7 --json r.json", func(p *plan.Plan) { p.Load.Seed, p.Input.Seed, p.Output.ResultJSON = 7, 7, "r.json" })
 	f("--sequence-id-range 1", func(p *plan.Plan) { p.Input.SequenceStartID, p.Input.SequenceIDRange = 1, math.MaxUint32 })
-	f("--input-tensor-format json", func(p *plan.Plan) { p.Input.InputJSON = true })
+	f("--input-tensor-format json", func(p *plan.Plan) { p.Input.InputFormat = plan.JSONTensors })
+	f("--shape a:b:3,4 --shape c:fp32:-1,2 --shape d:-1", func(p *plan.Plan) {
+		p.Input.Shapes = map[string][]int64{"a:b": {3, 4}, "c": {-1, 2}, "d": {-1}}
+		p.Input.Datatypes = map[string]tensor.Datatype{"c": tensor.FP32}
+	})
 	f("--embedded -i grpc", func(p *plan.Plan) {
 		p.Target.Embedded, p.Target.URL, p.Target.Protocol, p.Target.TLS = true, "", plan.GRPC, plan.TLS{}
 	})

@@ -1,6 +1,7 @@
 package flags
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"strings"
@@ -23,9 +24,10 @@ func (r *raw) inputRows() []option.Row {
 				"that also hold the expected outputs",
 			To: option.Func(r.setInputData).Of("zero", "random"),
 		}, {
-			Long: "shape", Arg: "NAME:D1,D2,...", Repeat: true,
-			Help: "shape of an input with variable dimensions",
-			To:   option.Func(r.addShape),
+			Long: "shape", Arg: "NAME:[DATATYPE:]D1,D2,...", Repeat: true,
+			Help: "shape of an input with variable dimensions. If the server is not Triton, the whole shape, with -1 for the batch " +
+				"dimension; if it does not state the inputs of the model, the datatype too, as in INPUT0:FP32:-1,224",
+			To: option.Func(r.addShape),
 		}, {
 			Long: "string-length", Arg: "N", Unit: "characters",
 			Help: "length of random strings",
@@ -35,13 +37,13 @@ func (r *raw) inputRows() []option.Row {
 			Help: "send this text as every string instead of random strings",
 			To:   option.Text(&in.StringData),
 		}, {
-			Long: "input-tensor-format", Arg: "FORMAT", Default: "binary",
-			Help: "HTTP: send tensors as bytes (binary) or as text (json). Use json for servers without the binary extension",
-			To:   r.tensorFormat("--input-tensor-format", &in.InputJSON),
+			Long: "input-tensor-format", Arg: "FORMAT", Default: cmp.Or(string(in.InputFormat), tensorFormats),
+			Help: "HTTP: send tensors as bytes (binary) or as text (json)",
+			To:   tensorFormat("--input-tensor-format", &in.InputFormat),
 		}, {
-			Long: "output-tensor-format", Arg: "FORMAT", Default: "binary",
+			Long: "output-tensor-format", Arg: "FORMAT", Default: cmp.Or(string(in.OutputFormat), tensorFormats),
 			Help: "HTTP: request outputs as bytes (binary) or as text (json)",
-			To:   r.tensorFormat("--output-tensor-format", &in.OutputJSON),
+			To:   tensorFormat("--output-tensor-format", &in.OutputFormat),
 		}, {
 			Long: "shared-memory", Arg: "KIND",
 			Help: "pass tensors through memory that is shared with a server on the same machine, instead of the network: system for " +
@@ -76,9 +78,12 @@ func (r *raw) setInputData(v string) error {
 
 // addShape splits at the last colon: names of inputs may hold one.
 func (r *raw) addShape(v string) error {
+	if r.face == plan.Redline {
+		return r.plan.Input.AppendShape(v)
+	}
 	i := strings.LastIndexByte(v, ':')
 	if i < 0 {
-		return failed("--shape. There must be a colon after input name.", forms["--shape"])
+		return failed("--shape. There must be a colon after input name.", "")
 	}
 	var dims []int64
 	for part := range strings.SplitSeq(v[i+1:], ",") {
@@ -87,7 +92,7 @@ func (r *raw) addShape(v string) error {
 			return err
 		}
 		if d <= 0 {
-			return failed("--shape. The dimensions of input tensor must be > 0.", forms["--shape"])
+			return failed("--shape. The dimensions of input tensor must be > 0.", "")
 		}
 		dims = append(dims, d)
 	}
@@ -98,15 +103,13 @@ func (r *raw) addShape(v string) error {
 	return nil
 }
 
+// tensorFormats is the default of the tensor formats in words.
+const tensorFormats = "binary if the server lists that extension, else json"
+
 // tensorFormat takes binary or json, in any case.
-func (r *raw) tensorFormat(name string, json *bool) option.Value {
-	word := ""
-	v := choice(name, "The available options are 'binary' or 'json'.", &word, "binary", "json")
-	return option.Func(func(text string) error {
-		err := v.Set(strings.ToLower(text))
-		*json = word == "json"
-		return err
-	}).Of(v.Words...)
+func tensorFormat(name string, to *plan.TensorFormat) option.Value {
+	v := choice(name, "The available options are 'binary' or 'json'.", to, plan.BinaryTensors, plan.JSONTensors)
+	return option.Func(func(text string) error { return v.Set(strings.ToLower(text)) }).Of(v.Words...)
 }
 
 func (r *raw) sequenceRows() []option.Row {

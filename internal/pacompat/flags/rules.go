@@ -302,7 +302,7 @@ func (r *raw) finish() error {
 		in.SequenceStartID, in.SequenceIDRange = 0, 0
 	}
 	if r.face == plan.PerfAnalyzer && !r.table.Given("output-tensor-format") {
-		in.OutputJSON = in.InputJSON // perf_analyzer has one option for both
+		in.OutputFormat = in.InputFormat // perf_analyzer has one option for both
 	}
 	switch {
 	case len(r.paths) > 0 && isDir(r.paths[0]):

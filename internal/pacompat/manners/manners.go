@@ -11,6 +11,7 @@ func PerfAnalyzer(p *plan.Plan) {
 
 	t := &p.Target
 	t.Loose = true // perf_analyzer limits no response
+	t.Extensions = plan.NeedExtensions
 	t.LazyDial, t.StrictRepository, t.OpaqueMessages = true, true, true
 
 	l := &p.Load
@@ -20,6 +21,7 @@ func PerfAnalyzer(p *plan.Plan) {
 	l.BinarySteps, l.LenientIntervals = true, true
 
 	in := &p.Input
+	in.InputFormat, in.OutputFormat = plan.BinaryTensors, plan.BinaryTensors
 	in.OverlapSequences = true // a server then refuses some requests
 	in.FirstStream = true
 

@@ -81,15 +81,22 @@ func Check(p *plan.Plan, m *service.Model, warn func(line string)) (s Settled, e
 	return s, sequenceRules(s.Plan)
 }
 
-// shapeRule refuses the shape of an input that the model does not have. perf_analyzer ignores it.
+// shapeRule refuses the shape of an input that the model does not have, or has otherwise. perf_analyzer ignores it.
 func shapeRule(p *plan.Plan, m *service.Model) error {
 	if p.Program == plan.PerfAnalyzer || len(m.Inputs) == 0 {
 		return nil
 	}
 	names := convert.All(m.Inputs, func(in service.TensorSpec) string { return in.Name })
 	for _, name := range slices.Sorted(maps.Keys(p.Input.Shapes)) {
-		if !slices.Contains(names, name) {
+		in, ok := m.Input(name)
+		t, typed := p.Input.Datatypes[name]
+		switch {
+		case !ok:
 			return fmt.Errorf("--shape %s: model %q has no such input; it has %s", name, m.Name, strings.Join(names, ", "))
+		case typed && t != in.Type:
+			return fmt.Errorf("--shape %s:%s: the datatype of input %s of model %q is %s", name, t, name, m.Name, in.Type)
+		case p.Input.Shapes[name][0] == -1 && !m.Unconfigured:
+			return fmt.Errorf("--shape %s: the server's configuration has the batch dimension of model %q: leave the -1 out, and set it with -b", name, m.Name)
 		}
 	}
 	return nil

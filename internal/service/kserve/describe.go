@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strconv"
+
+	"google.golang.org/grpc/codes"
 
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
@@ -17,20 +20,24 @@ import (
 // an error and not in a flood of requests.
 const maxDepth = 32
 
-// Describe asks the source for the model of the target and everything that it is made of.
+// Describe asks the source for the model of the target and everything that it is made of. A server without model configurations
+// states the tensors alone, and perhaps not even those.
 func Describe(ctx context.Context, src Source, t plan.Target) (*service.Model, error) {
 	meta, err := src.Metadata(ctx, t.Model, t.Version)
 	if err != nil {
 		return nil, relabel(err, OpMetadata)
 	}
-	cfg, err := src.Config(ctx, t.Model, t.Version)
+	cfg, ext, err := configured(ctx, src, t)
 	if err != nil {
-		return nil, relabel(err, OpConfig)
+		return nil, err
 	}
 	m := &service.Model{
-		Name: t.Model, Version: t.Version, Platform: cfg.Platform,
-		MaxBatch: cfg.MaxBatch, Decoupled: cfg.Decoupled, OwnCache: cfg.Cache, MaxQueueDelay: cfg.QueueDelay,
+		Name: t.Model, Version: t.Version, Statistics: slices.Contains(ext, StatsExt), BinaryData: slices.Contains(ext, binaryExt),
 	}
+	if m.Unconfigured = cfg == nil; m.Unconfigured {
+		cfg = &Config{}
+	}
+	m.Platform, m.MaxBatch, m.Decoupled, m.OwnCache, m.MaxQueueDelay = cfg.Platform, cfg.MaxBatch, cfg.Decoupled, cfg.Cache, cfg.QueueDelay
 	if m.Platform == "" {
 		m.Platform = meta.Platform
 	}
@@ -46,12 +53,72 @@ func Describe(ctx context.Context, src Source, t plan.Target) (*service.Model, e
 	}
 	m.Cache = w.cache
 	m.Scheduler = scheduler(cfg, len(m.Composing) > 0, w.sequence)
-	ext, err := src.Extensions(ctx)
-	if err != nil {
-		return nil, relabel(err, OpServer)
-	}
-	m.Statistics = slices.Contains(ext, StatsExt)
 	return m, nil
+}
+
+// configured asks for the model's configuration, nil where the server has none, and for the extensions that the server lists.
+func configured(ctx context.Context, src Source, t plan.Target) (*Config, []string, error) {
+	if t.Extensions == plan.NoExtensions {
+		return nil, nil, nil
+	}
+	cfg, err := src.Config(ctx, t.Model, t.Version)
+	needed := t.Extensions == plan.NeedExtensions
+	if err != nil && (needed || !Refused(err)) {
+		return nil, nil, relabel(err, OpConfig)
+	}
+	ext, xerr := src.Extensions(ctx)
+	switch {
+	case xerr != nil && (needed || !Refused(xerr)):
+		return nil, nil, relabel(xerr, OpServer)
+	case err != nil && slices.Contains(ext, configExt) && !absent(err):
+		return nil, nil, relabel(err, OpConfig)
+	}
+	if cfg != nil && len(ext) == 0 { // a Triton behind something that hides the list
+		ext = []string{StatsExt, binaryExt}
+	}
+	return cfg, ext, nil
+}
+
+// Remarks say what a run against a server without Triton's extensions lacks. asJSON: tensors go as JSON because of that.
+func Remarks(m *service.Model, policy plan.Extensions, asJSON bool) []string {
+	if m == nil || policy == plan.NeedExtensions {
+		return nil
+	}
+	var lines []string
+	if !m.Statistics {
+		lines = append(lines, "no server-side times: the server does not list the extension statistics")
+	}
+	if asJSON {
+		lines = append(lines, "tensors go as JSON: the server does not list the extension binary_tensor_data (--input-tensor-format, --output-tensor-format)")
+	}
+	return lines
+}
+
+// Refused tells whether a server answered that it does not give what it was asked for.
+func Refused(err error) bool {
+	e, ok := errors.AsType[*service.Error](err)
+	return ok && e.Class == record.Server
+}
+
+// NotListed is the error of a server that has no list of its models; other errors are left as they are.
+func NotListed(err error) error {
+	if !absent(err) {
+		return err
+	}
+	return &service.Error{Op: OpList, Class: record.Server, Text: "the server does not list its models", Err: err}
+}
+
+// absent tells whether a server does not know the request at all: servers may list extensions that they do not have.
+func absent(err error) bool {
+	e, ok := errors.AsType[*service.Error](err)
+	if !ok {
+		return false
+	}
+	switch e.Code {
+	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusUnprocessableEntity, http.StatusNotImplemented, int(codes.Unimplemented):
+		return true
+	}
+	return false
 }
 
 // relabel keeps the error and says what was being done when it happened.

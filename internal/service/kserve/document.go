@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redline-bench/redline/internal/service"
@@ -31,7 +32,10 @@ func ParseMetadata(v jsonscan.Value) (*Metadata, error) {
 }
 
 func tensors(v jsonscan.Value, name string) ([]TensorMetadata, bool) {
-	a, _ := v.Get(name)
+	a, found := v.Get(name)
+	if !found || a.Kind() == jsonscan.Null { // the server does not state them
+		return nil, true
+	}
 	if a.Kind() != jsonscan.Array {
 		return nil, false
 	}
@@ -139,7 +143,7 @@ func ParseIndex(v jsonscan.Value) ([]service.ListedModel, error) {
 	}
 	var out []service.ListedModel
 	for e := range v.Elements() {
-		m := service.ListedModel{Name: text(e, "name"), Version: text(e, "version"), State: text(e, "state"), Reason: text(e, "reason")}
+		m := service.ListedModel{Name: text(e, "name"), Version: text(e, "version"), State: State(text(e, "state")), Reason: text(e, "reason")}
 		if m.Name == "" {
 			return nil, errors.New("a model has no name")
 		}
@@ -148,14 +152,16 @@ func ParseIndex(v jsonscan.Value) ([]service.ListedModel, error) {
 	return out, nil
 }
 
+// State is the state of a model. MLServer sends "State.READY" over gRPC.
+func State(text string) string { return text[strings.LastIndexByte(text, '.')+1:] }
+
 // ParseNames reads the list {"models": [NAME, ...]} of servers without a repository: these models are loaded.
 func ParseNames(v jsonscan.Value) ([]service.ListedModel, error) {
-	names := list(v, "models")
-	if len(names) == 0 {
-		return nil, errors.New("it names no models")
+	if names, _ := v.Get("models"); names.Kind() != jsonscan.Array {
+		return nil, errors.New("it has no list of models")
 	}
 	var out []service.ListedModel
-	for _, name := range names {
+	for _, name := range list(v, "models") {
 		out = append(out, service.ListedModel{Name: name, State: service.Ready})
 	}
 	return out, nil

@@ -85,6 +85,8 @@ const (
 	OpInfer     = service.OpInfer
 	OpConnect   = service.OpConnect
 	StatsExt    = "statistics"
+	configExt   = "model_configuration"
+	binaryExt   = "binary_tensor_data"
 	ensembleTag = "ensemble"
 )
 

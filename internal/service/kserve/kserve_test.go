@@ -22,6 +22,8 @@ type world struct {
 	ext  []string
 	err  error // of Extensions
 	log  []string
+
+	cfgErr error // of Config
 }
 
 func (w *world) unknown(name string) error {
@@ -38,6 +40,9 @@ func (w *world) Metadata(_ context.Context, name, version string) (*kserve.Metad
 
 func (w *world) Config(_ context.Context, name, version string) (*kserve.Config, error) {
 	w.log = append(w.log, "config "+name+version)
+	if w.cfgErr != nil {
+		return nil, w.cfgErr
+	}
 	if c := w.cfg[name]; c != nil {
 		return c, nil
 	}
@@ -75,7 +80,7 @@ func newWorld() *world {
 			"extra":  {Outputs: []kserve.TensorConfig{{Name: "GHOST"}}},
 			"broken": ensemble(kserve.Step{Model: "missing", Version: -1}),
 		},
-		ext: []string{"sequence", "statistics"},
+		ext: []string{"sequence", "statistics", "model_configuration", "binary_tensor_data"},
 	}
 }
 
@@ -109,7 +114,7 @@ func TestDescribe(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			tc.want.Statistics = true
+			tc.want.Statistics, tc.want.BinaryData = true, true
 			if tc.want.Inputs == nil {
 				tc.want.Inputs, tc.want.Outputs = []service.TensorSpec{}, []service.TensorSpec{}
 			}
@@ -120,6 +125,62 @@ func TestDescribe(t *testing.T) {
 				t.Errorf("asked for %s", got)
 			}
 		})
+	}
+}
+
+// A server without model configurations states the tensors alone. The list of extensions may lack what the server has, and have
+// what it lacks.
+func TestDescribeUnconfigured(t *testing.T) {
+	absent := func(class record.Class, code int) error {
+		return &service.Error{Class: class, Code: code, Text: "no such path"}
+	}
+	plain := service.Model{
+		Name: "plain", Platform: "onnx", Unconfigured: true,
+		Inputs:  []service.TensorSpec{{Name: "I", Type: tensor.FP32, Shape: tensor.Shape{-1, 3}}},
+		Outputs: []service.TensorSpec{{Name: "O", Type: tensor.Bytes, Shape: tensor.Shape{-1, 1}}},
+	}
+	f := func(policy plan.Extensions, ext []string, config, server error, want string, edit func(*service.Model)) {
+		t.Helper()
+		w := newWorld()
+		w.ext, w.cfgErr, w.err = ext, config, server
+		got, err := kserve.Describe(t.Context(), w, plan.Target{Model: "plain", Extensions: policy})
+		if want != "" {
+			if e, ok := errors.AsType[*service.Error](err); !ok || e.Op+": "+e.Error() != want {
+				t.Errorf("%s %v, %v: got %v", policy, ext, config, err)
+			}
+			return
+		}
+		m := plain
+		if edit != nil {
+			edit(&m)
+		}
+		if diff := cmp.Diff(&m, got); err != nil || diff != "" {
+			t.Errorf("%s %v, %v: %v, -want +got:\n%s", policy, ext, config, err, diff)
+		}
+	}
+	binary := func(m *service.Model) { m.BinaryData = true }
+	f("", nil, absent(record.Server, 404), nil, "", nil)
+	f("", []string{"binary_tensor_data"}, absent(record.Server, 12), nil, "", binary)
+	f("", nil, absent(record.Server, 404), absent(record.Server, 404), "", nil)
+	f("", []string{"model_configuration"}, absent(record.Server, 404), nil, "", nil)
+	f("", []string{"statistics"}, absent(record.Server, 500), nil, "", func(m *service.Model) { m.Statistics = true })
+	f("", []string{"model_configuration"}, absent(record.Server, 500), nil, "model config: no such path", nil)
+	f("", nil, absent(record.Timeout, 0), nil, "model config: no such path", nil)
+	f("", nil, absent(record.Protocol, 200), nil, "model config: no such path", nil)
+	f("", nil, absent(record.Server, 404), absent(record.Connect, 0), "server metadata: no such path", nil)
+	f(plan.NeedExtensions, nil, absent(record.Server, 404), nil, "model config: no such path", nil)
+	f(plan.NoExtensions, []string{"statistics"}, nil, nil, "", nil)
+}
+
+// A server with model configurations is a Triton, also without the list of its extensions.
+func TestDescribeWithoutList(t *testing.T) {
+	for _, ext := range [][]string{nil, {}} {
+		w := newWorld()
+		w.ext = ext
+		m, err := kserve.Describe(t.Context(), w, plan.Target{Model: "plain"})
+		if err != nil || m.Unconfigured || !m.Statistics || !m.BinaryData || m.MaxBatch != 4 {
+			t.Errorf("%+v, %v", m, err)
+		}
 	}
 }
 

@@ -87,6 +87,9 @@ func (c *paceRun) serverArgs(log string) []string {
 func (c *paceRun) send(server *command.Embedded) ([]result.Level, error) {
 	pl := *c.plan
 	floorTarget(&pl, server, c.ca)
+	if spec := c.model.Spec; spec != nil && spec.Unconfigured {
+		pl.Target.Extensions = plan.NoExtensions // so that the requests are those of the run
+	}
 	shorten(&pl)
 	s := &traffic.Traffic{IO: c.Silenced(), Plan: &pl, Sigs: c.sigs}
 	defer s.Close()

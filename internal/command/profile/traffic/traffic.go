@@ -101,11 +101,12 @@ func (s *Traffic) Describe() error {
 	if err := rules.Protocol(s.Plan); err != nil {
 		return err
 	}
-	s.Model, err = svc.Describe(s.Sigs.Soft)
+	m, err := svc.Describe(s.Sigs.Soft)
 	if err != nil {
 		return s.cannotStart(err)
 	}
-	return nil
+	s.Model, err = workload.Complete(s.Plan.Input, m)
+	return err
 }
 
 // cannotStart names the step that a service failed in before the load.

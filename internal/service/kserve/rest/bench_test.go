@@ -75,7 +75,7 @@ func BenchmarkRender(b *testing.B) {
 
 // BenchmarkPrepare is what a distinct request costs before the load starts: with raw tensors, and as JSON.
 func BenchmarkPrepare(b *testing.B) {
-	for name, input := range map[string]plan.Input{"raw": {}, "json": {InputJSON: true, OutputJSON: true}} {
+	for name, input := range map[string]plan.Input{"raw": {}, "json": {InputFormat: plan.JSONTensors, OutputFormat: plan.JSONTensors}} {
 		b.Run(name, func(b *testing.B) {
 			s := newService(b, target("x:1"), input)
 			b.ReportAllocs()

@@ -20,6 +20,7 @@ type call struct {
 	path  string // below the base, starting with a slash
 	post  bool
 	body  string
+	json  bool // the body is declared as JSON; Triton's C++ client does not declare its bodies
 	plain bool // without the user's headers
 }
 
@@ -116,7 +117,7 @@ func (s *Service) head(c call) []byte {
 	if c.post {
 		b = append(b, "Content-Length: "...)
 		b = strconv.AppendInt(b, int64(len(c.body)), 10)
-		b = append(b, "\r\nContent-Type: application/x-www-form-urlencoded\r\n"...)
+		b = append(b, "\r\nContent-Type: "+map[bool]string{true: "application/json", false: "application/x-www-form-urlencoded"}[c.json]+"\r\n"...)
 	}
 	return append(b, "\r\n"...)
 }

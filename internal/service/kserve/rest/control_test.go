@@ -162,7 +162,6 @@ func TestControlFailures(t *testing.T) {
 		"grpc port":       {grpc.addr, "simple", "", describe, kserve.OpMetadata, record.Protocol, "does not answer in HTTP/1.x"},
 		"no name":         {addr, "no_name", "", describe, kserve.OpMetadata, record.Protocol, "no name"},
 		"bad shape":       {addr, "bad_shape", "", describe, kserve.OpMetadata, record.Protocol, "inputs"},
-		"no outputs":      {addr, "no_outputs", "", describe, kserve.OpMetadata, record.Protocol, "outputs"},
 		"not json":        {addr, "not_json", "", describe, kserve.OpMetadata, record.Protocol, "JSON"},
 		"bad batch":       {addr, "bad_batch", "", describe, kserve.OpConfig, record.Protocol, "max_batch_size"},
 		"short stats":     {addr, "short", "", stats, kserve.OpStats, record.Protocol, "lack success.ns"},

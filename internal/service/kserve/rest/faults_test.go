@@ -51,7 +51,6 @@ func TestFailureClasses(t *testing.T) {
 		"no outputs":            {string(plainReply(200, `{"id":"1"}`)), record.Protocol, "no outputs"},
 		"json length too large": {strings.Replace(good, headerLength+": ", headerLength+": 9", 1), record.Protocol, "longer than the body"},
 		"other id":              {strings.Replace(good, `"id":"1"`, `"id":"2"`, 1), record.Protocol, "id"},
-		"no id":                 {strings.Replace(good, `"id":"1"`, `"ix":"1"`, 1), record.Protocol, "id"},
 		"sizes":                 {strings.Replace(good, `"shape":[1,16],"parameters":{"binary_data_size":64}}]`, `"shape":[1,15],"parameters":{"binary_data_size":60}}]`, 1), record.Protocol, "add up"},
 		"shape":                 {strings.Replace(good, `[1,16]`, `[1,15]`, 1), record.Protocol, "datatype and shape"},
 		"compressed":            {strings.Replace(good, "Content-Type: ", "Content-Encoding: gzip\r\nContent-Type: ", 1), record.Protocol, "compressed"},

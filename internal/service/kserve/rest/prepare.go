@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/service/kserve/share"
 	"github.com/redline-bench/redline/internal/tensor"
@@ -61,7 +62,7 @@ func (s *Service) Prepare(in service.Inputs) (service.Request, error) {
 	}
 	s.largest.See(r.body)
 	kind := "application/octet-stream"
-	if s.input.InputJSON {
+	if len(data) == 0 && s.asJSON(s.input.InputFormat) {
 		kind = "application/json"
 	}
 	r.first = s.at.AppendStart(nil, "POST", modelPath(s.target.Model, s.target.Version)+"/infer")
@@ -166,24 +167,44 @@ func (s *Service) encode(in service.Inputs) (tail []byte, data [][]byte, err err
 	return append(tail, ']'), data, nil
 }
 
+// asJSON tells whether tensors go as text: as asked for, else where the server does not take bytes.
+func (s *Service) asJSON(asked plan.TensorFormat) bool {
+	if asked == "" {
+		return s.model != nil && !s.model.BinaryData
+	}
+	return asked == plan.JSONTensors
+}
+
 // place renders where the data of one input is: after the JSON, or inside of it. What goes after it is returned.
 func (s *Service) place(b []byte, t tensor.Tensor) (tail, raw []byte, err error) {
-	if !s.input.InputJSON {
+	text := s.asJSON(s.input.InputFormat)
+	if text {
+		err = jsonForm(t)
+	}
+	if !text || err != nil && s.input.InputFormat == "" { // the server may take bytes although it does not say so
 		b = append(b, `"parameters":{"binary_data_size":`...)
 		b = strconv.AppendInt(b, int64(len(t.Data)), 10)
 		return append(b, '}'), t.Data, nil
 	}
-	switch {
-	case t.Type == tensor.FP16 || t.Type == tensor.BF16:
-		return nil, nil, service.NoJSONForm.With(t.Type)
-	case t.Type == tensor.Bytes && !allUTF8(t.Data):
-		return nil, nil, fmt.Errorf("input %s holds bytes that are not UTF-8, which JSON cannot carry: use the binary data format", t.Name)
+	if err != nil {
+		return nil, nil, err
 	}
 	b, err = tensor.AppendJSON(append(b, `"data":`...), t.Type, t.Data)
 	if err != nil {
 		return nil, nil, fmt.Errorf("input %s as JSON: %w", t.Name, err)
 	}
 	return b, nil, nil
+}
+
+// jsonForm returns an error if JSON cannot carry the tensor.
+func jsonForm(t tensor.Tensor) error {
+	switch {
+	case t.Type == tensor.FP16 || t.Type == tensor.BF16:
+		return service.NoJSONForm.With(t.Type)
+	case t.Type == tensor.Bytes && !allUTF8(t.Data):
+		return fmt.Errorf("input %s holds bytes that are not UTF-8, which JSON cannot carry: use the binary data format", t.Name)
+	}
+	return nil
 }
 
 func allUTF8(data []byte) bool {
@@ -207,7 +228,7 @@ func (s *Service) appendOutputs(b []byte, names []string, refs []share.Ref) []by
 		b = append(append(b, between...), `{"name":`...)
 		b = tensor.AppendQuoted(b, name)
 		b = append(b, `,"parameters":{"binary_data":`...)
-		b = strconv.AppendBool(b, !s.input.OutputJSON)
+		b = strconv.AppendBool(b, !s.asJSON(s.input.OutputFormat))
 		b = append(b, "}}"...)
 		between = ","
 	}

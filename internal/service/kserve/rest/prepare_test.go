@@ -82,7 +82,7 @@ func TestRequestJSON(t *testing.T) {
 			{Name: "F", Type: tensor.FP32, Shape: tensor.Shape{2}, Data: []byte{0, 0, 0x80, 0x3f, 0, 0, 0, 0x40}},
 		},
 	}
-	s := newService(t, target("h:1"), plan.Input{InputJSON: true, OutputJSON: true})
+	s := newService(t, target("h:1"), plan.Input{InputFormat: plan.JSONTensors, OutputFormat: plan.JSONTensors})
 	got := rendered(t, s, in, service.Vars{})
 	const body = `{"id":"","inputs":[{"name":"F","datatype":"FP32","shape":[2],"data":[1.0,2.0]},{"name":"S","datatype":"BYTES","shape":[2],"data":["a","\"b"]}],` +
 		`"outputs":[{"name":"OUT","parameters":{"binary_data":false}}]}`

@@ -32,8 +32,9 @@ type checker struct {
 	binary  int      // their binary bytes
 
 	known  []byte // the previous good JSON part
-	idAt   int    // where its id is, without the quotes; 0: it has none
+	idAt   int    // where its id is, without the quotes; 0: not known, or it has none
 	idLen  int
+	noID   bool   // it has none
 	values []byte // scratch for JSON data
 }
 
@@ -80,11 +81,13 @@ func bad(why string) *service.Error {
 
 // same tells whether the JSON part is the known one with this id in it.
 func (k *checker) same(h, id []byte) bool {
-	if len(k.known) == 0 || len(h)-len(id) != len(k.known)-k.idLen {
+	switch {
+	case len(k.known) == 0:
 		return false
-	}
-	if k.idAt == 0 {
-		return len(id) == 0 && bytes.Equal(h, k.known)
+	case k.idAt == 0:
+		return (len(id) == 0 || k.noID) && bytes.Equal(h, k.known)
+	case len(h)-len(id) != len(k.known)-k.idLen:
+		return false
 	}
 	end := k.idAt + len(id)
 	return bytes.Equal(h[:k.idAt], k.known[:k.idAt]) && bytes.Equal(h[k.idAt:end], id) && bytes.Equal(h[end:], k.known[k.idAt+k.idLen:])
@@ -118,13 +121,14 @@ func (k *checker) parse(h, id []byte) *service.Error {
 	return e
 }
 
-// checkID compares the id and notes where it is.
+// checkID compares the id and notes where it is. Servers may leave it out.
 func (k *checker) checkID(v jsonscan.Value, id []byte) *service.Error {
 	k.idAt, k.idLen = 0, 0
-	if len(id) == 0 {
+	got, _ := v.Get("id")
+	k.noID = got == nil || got.Kind() == jsonscan.Null || got.Is("")
+	if len(id) == 0 || k.noID {
 		return nil
 	}
-	got, _ := v.Get("id")
 	if !got.Is(string(id)) {
 		e := bad("its id is not the id of the request")
 		if got.Kind() == jsonscan.String {

@@ -28,6 +28,7 @@ var (
 	_ service.Service     = (*Service)(nil)
 	_ service.StatsReader = (*Service)(nil)
 	_ service.Stager      = (*Service)(nil)
+	_ service.Remarker    = (*Service)(nil)
 	_ service.Lister      = (*Service)(nil)
 	_ service.Controller  = (*Service)(nil)
 	_ kserve.Source       = (*Service)(nil)
@@ -72,6 +73,12 @@ func (s *Service) Describe(ctx context.Context) (*service.Model, error) {
 	}
 	s.model = m
 	return m, nil
+}
+
+// Remarks implements service.Remarker.
+func (s *Service) Remarks() []string {
+	chosen := s.input.InputFormat == "" && s.asJSON("") || s.input.OutputFormat == "" && s.asJSON("")
+	return kserve.Remarks(s.model, s.target.Extensions, chosen)
 }
 
 // Open makes a transport without slots.

@@ -2,7 +2,6 @@ package rest
 
 import (
 	"context"
-	"errors"
 	"net/url"
 
 	"github.com/redline-bench/redline/internal/record"
@@ -57,20 +56,21 @@ func (s *Service) Identify(ctx context.Context) (service.Server, error) {
 
 // Models reads the index of the repository or, where the server refuses that, its list of names.
 func (s *Service) Models(ctx context.Context) ([]service.ListedModel, error) {
-	body, err := s.ask(ctx, call{op: kserve.OpList, path: "/v2/repository/index", post: true})
-	if e, ok := errors.AsType[*service.Error](err); ok && e.Class == record.Server {
-		if v, nerr := s.do(ctx, call{op: kserve.OpList, path: "/v2/models"}); nerr == nil {
-			return kserve.ParseNames(v)
+	body, err := s.ask(ctx, call{op: kserve.OpList, path: "/v2/repository/index", post: true, body: "{}", json: true})
+	parse := kserve.ParseIndex
+	if kserve.Refused(err) {
+		if names, nerr := s.ask(ctx, call{op: kserve.OpList, path: "/v2/models"}); nerr == nil {
+			body, err, parse = names, nil, kserve.ParseNames
 		}
 	}
 	if err != nil {
-		return nil, err
+		return nil, kserve.NotListed(err)
 	}
 	v, err := jsonscan.Parse(body)
 	if err != nil {
 		return nil, s.badReply(kserve.OpList, "it is not JSON", err)
 	}
-	list, err := kserve.ParseIndex(v)
+	list, err := parse(v)
 	if err != nil {
 		return nil, s.badReply(kserve.OpList, err.Error(), err)
 	}

@@ -76,8 +76,6 @@ func (b *bidi) take(text string, a *answer, reply []byte, size int, at, late int
 	switch {
 	case text != "":
 		b.reply(&service.Error{Op: kserve.OpInfer, Class: record.Server, Addr: b.track.svc.at.Addr(), Text: service.Clip(text)}, at)
-	case len(a.id) == 0:
-		b.reply(errID, at)
 	case !a.complete():
 		b.reply(errCount, at)
 	default:

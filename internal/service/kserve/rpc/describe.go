@@ -26,6 +26,13 @@ func (s *Service) Describe(ctx context.Context) (*service.Model, error) {
 	return m, nil
 }
 
+// Remarks implements service.Remarker.
+func (s *Service) Remarks() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return kserve.Remarks(s.model, s.target.Extensions, false)
+}
+
 // setUp has the library set up the types of the answers, which it does at their first use and which takes longer than
 // a server nearby does: so it is done while that is being asked.
 func setUp() {
@@ -112,11 +119,11 @@ func (s *Service) Identify(ctx context.Context) (service.Server, error) {
 func (s *Service) Models(ctx context.Context) ([]service.ListedModel, error) {
 	var r pb.RepositoryIndexResponse
 	if err := s.call(ctx, kserve.OpList, "RepositoryIndex", &pb.RepositoryIndexRequest{}, &r); err != nil {
-		return nil, err
+		return nil, kserve.NotListed(err)
 	}
 	var out []service.ListedModel
 	for _, m := range r.GetModels() {
-		out = append(out, service.ListedModel{Name: m.GetName(), Version: m.GetVersion(), State: m.GetState(), Reason: m.GetReason()})
+		out = append(out, service.ListedModel{Name: m.GetName(), Version: m.GetVersion(), State: kserve.State(m.GetState()), Reason: m.GetReason()})
 	}
 	return out, nil
 }

@@ -197,7 +197,7 @@ func (r *request) verify(payload []byte, v *service.Vars) *service.Error {
 		return errWire
 	case !a.complete():
 		return errCount
-	case v.HasID && !isNumber(a.id, v.ID):
+	case v.HasID && len(a.id) > 0 && !isNumber(a.id, v.ID): // servers may leave the id out
 		return errID
 	}
 	if err := checkSizes(payload, r.outputs != nil); err != nil || r.expect == nil {
@@ -270,7 +270,7 @@ func inspect(b []byte, name string) (found, typed bool) {
 		}
 		b = rest
 		found = found || num == tensorName && string(val) == name
-		typed = typed || num == tensorContents
+		typed = typed || num == tensorContents && len(val) > 0
 	}
 	return found, typed
 }

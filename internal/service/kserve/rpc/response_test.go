@@ -42,6 +42,30 @@ func TestVerifyDoesNotAllocate(t *testing.T) {
 	}
 }
 
+// Servers may leave the id out, and MLServer sends typed contents without values beside raw data.
+func TestVerifyLenient(t *testing.T) {
+	f := func(change func(*pb.ModelInferResponse), want *service.Error) {
+		t.Helper()
+		a := sample()
+		change(a)
+		b, err := proto.Marshal(a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &request{expect: []tensor.Tensor{{Name: "B", Data: []byte{1, 0, 0, 0, 'x'}}}}
+		if got := r.verify(b, &service.Vars{ID: 18446744073709551615, HasID: true}); got != want {
+			t.Errorf("%v: got %v", a, got)
+		}
+	}
+	f(func(a *pb.ModelInferResponse) { a.Id = "" }, nil)
+	f(func(a *pb.ModelInferResponse) { a.Id = "7" }, errID)
+	f(func(a *pb.ModelInferResponse) {
+		for _, o := range a.Outputs {
+			o.Contents = &pb.InferTensorContents{}
+		}
+	}, nil)
+}
+
 func BenchmarkVerify(b *testing.B) {
 	p, err := proto.Marshal(sample())
 	if err != nil {

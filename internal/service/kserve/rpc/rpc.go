@@ -46,6 +46,7 @@ var (
 	_ service.Service     = (*Service)(nil)
 	_ service.StatsReader = (*Service)(nil)
 	_ service.Stager      = (*Service)(nil)
+	_ service.Remarker    = (*Service)(nil)
 	_ service.Lister      = (*Service)(nil)
 	_ service.Controller  = (*Service)(nil)
 	_ kserve.Source       = (*Service)(nil)

@@ -61,6 +61,9 @@ func (d *described) check(val []byte, size uint64, hasRaw, shared bool) *service
 	if !known {
 		return nil // a type that is newer than this program
 	}
+	if d.values == 0 && hasRaw { // MLServer sends typed contents without values beside raw data
+		d.typed = false
+	}
 	switch {
 	case d.typed && d.values == d.elements, !d.typed && hasRaw && kserve.Fits(t, d.elements, size):
 		return nil

@@ -84,6 +84,18 @@ func TestFinalWithData(t *testing.T) {
 	}
 }
 
+// Servers may leave the id out.
+func TestStreamWithoutID(t *testing.T) {
+	c, got := playStream(t, func(r *pb.ModelInferRequest, st bidiServer) error {
+		a := final(echo(r), true)
+		a.Id = ""
+		return st.Send(&pb.ModelStreamInferResponse{InferResponse: a})
+	})
+	if diff := cmp.Diff([]string{"answer"}, got); diff != "" || c.Err != nil || c.Rec.Responses != 1 {
+		t.Errorf("record %+v, %v, %s", c.Rec, c.Err, diff)
+	}
+}
+
 func TestStreamFailures(t *testing.T) {
 	f := func(name string, class record.Class, text string, fn func(r *pb.ModelInferRequest, st bidiServer) error) {
 		t.Run(name, func(t *testing.T) {
@@ -99,11 +111,6 @@ func TestStreamFailures(t *testing.T) {
 	})
 	f("error message without id", record.Server, "it failed", func(_ *pb.ModelInferRequest, st bidiServer) error {
 		return st.Send(&pb.ModelStreamInferResponse{ErrorMessage: "it failed"})
-	})
-	f("no id", record.Protocol, "the answer's id is not the request's", func(r *pb.ModelInferRequest, st bidiServer) error {
-		a := echo(r)
-		a.Id = ""
-		return st.Send(&pb.ModelStreamInferResponse{InferResponse: a})
 	})
 	f("no data", record.Protocol, "the answer does not hold one piece of raw data for each output", func(r *pb.ModelInferRequest, st bidiServer) error {
 		a := echo(r)
