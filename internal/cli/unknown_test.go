@@ -64,7 +64,6 @@ func TestWrongCommandLines(t *testing.T) {
 	f("redline profile -m simple --concurrency-range 1,4", "--concurrency-range is START:END:STEP, such as 1:16:4, and no list")
 	f("redline profile -m simple --concurrency-range 1:4 --request-count 50", "use --duration TIME for each of several")
 	f("redline profile -m simple --concurrency-range 4 --request-rate-range 50", "--concurrency-range and --request-rate-range exclude each other: leave one out")
-	f("redline profile -m simple --streaming", "--streaming needs gRPC: add -i grpc")
 	f("redline profile -m simple --metrics-url localhost:8002/metrics", "add --collect-metrics")
 	f("redline profile -m simple --request-distribution normal", "is one of 'poisson', 'constant', not 'normal'")
 	f("redline llm -m llama --latency-threshold 50 --binary-search", "redline find llm --slo RULE")

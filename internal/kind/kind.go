@@ -43,6 +43,7 @@ type Traits struct {
 	Signature     bool // requests name a signature of the model, see --model-signature-name
 
 	Streams       bool // a request may have several responses also without --streaming
+	HTTPStreams   bool // servers of the kind other than Triton may have --streaming over HTTP
 	SharedStreams bool // with --streaming, requests share streams that outlive them
 	Synchronous   bool // --async is refused for the kind
 	Unbatched     bool // requests have no batch dimension unless -b is given

@@ -26,7 +26,7 @@ var rows = []Row{
 		},
 		Traits: Traits{
 			Protocols: []plan.Protocol{plan.HTTP, plan.GRPC}, GRPCAddress: "localhost:8001", Path: "v2",
-			ModelMetadata: true, ModelList: true, SharedStreams: true, SharedMemory: true, Metrics: true, MetricsPage: ":8002/metrics", Embedded: true,
+			ModelMetadata: true, ModelList: true, HTTPStreams: true, SharedStreams: true, SharedMemory: true, Metrics: true, MetricsPage: ":8002/metrics", Embedded: true,
 			Reference: Reference{Hold: holdModel},
 		},
 		Words: Words{API: "KServe v2"},

@@ -70,7 +70,7 @@ func oneOf[T ~string](f *Faults, field string, v T, words ...T) {
 func (f *Faults) target(t *Target) {
 	f.unless(t.Kind != "", "target.kind is missing")
 	oneOf(f, "target.protocol", t.Protocol, HTTP, GRPC, "")
-	f.unless(!t.Streaming || t.Protocol != HTTP, "target.streaming needs gRPC")
+	f.unless(!t.Streaming || t.Protocol != HTTP || t.Kind == Triton, "target.streaming needs gRPC")
 	oneOf(f, "target.call", t.Call, Auto, Sync, Async)
 	oneOf(f, "target.http_version", t.HTTPVersion, "", "1.1", "2")
 	oneOf(f, "target.compression", t.Compression, "", "none", "gzip", "deflate")

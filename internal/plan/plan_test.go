@@ -101,6 +101,7 @@ func TestAWrittenPlanIsCompleted(t *testing.T) {
 
 func TestNewReportsAllFaults(t *testing.T) {
 	draft := complete()
+	draft.Target.Kind = plan.TorchServe
 	draft.Target.Protocol, draft.Load.Concurrency, draft.Measure.MaxTrials = plan.HTTP, plan.IntRange{Start: 1}, 0
 	_, err := plan.New(draft)
 	want := "target.streaming needs gRPC\n" +

@@ -40,7 +40,8 @@ func (r *raw) verifyTarget() error {
 	if t.Protocol != plan.HTTP && t.Protocol != plan.GRPC {
 		return failed("-i (protocol). The value should be either HTTP or gRPC.", "-i is http or grpc")
 	}
-	if t.Streaming && t.Protocol != plan.GRPC && !kind.Of(t.Kind).InProcess() {
+	overHTTP := kind.Of(t.Kind).HTTPStreams && r.face == plan.Redline // rules.Check refuses it for Triton
+	if t.Streaming && t.Protocol != plan.GRPC && !kind.Of(t.Kind).InProcess() && !overHTTP {
 		return refused("Streaming is only allowed with gRPC protocol and Triton C API.", "--streaming needs gRPC: add -i grpc")
 	}
 	if r.table.Given("grpc-compression-algorithm") && t.Protocol != plan.GRPC {

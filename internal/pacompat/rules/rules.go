@@ -56,6 +56,9 @@ func Check(p *plan.Plan, m *service.Model, warn func(line string)) (s Settled, e
 	if s.NoSteps, err = kindRules(p, row); err != nil {
 		return s, err
 	}
+	if row.HTTPStreams && t.Streaming && t.Protocol == plan.HTTP && !m.Unconfigured {
+		return s, errors.New("--streaming needs gRPC: add -i grpc")
+	}
 	s.Async = t.Call == plan.Async || m.Sequential() && t.Call != plan.Sync
 	if t.Streaming && !row.Streams {
 		if t.Call == plan.Sync {

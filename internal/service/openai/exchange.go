@@ -67,7 +67,7 @@ func good(status int) bool { return status >= 200 && status < 300 && status != h
 // Head decides by the content type whether the answer is a stream.
 func (x *exchange) Head(c *service.Call, r *wire.Reply) bool {
 	x.stop()
-	if !good(r.Status) || !isEvents(r.Type) {
+	if !good(r.Status) || !sse.IsEvents(r.Type) {
 		return false
 	}
 	x.call, x.done, x.fault, x.last, x.room = c, false, nil, x.last[:0], x.limit
@@ -79,15 +79,6 @@ func (x *exchange) Head(c *service.Call, r *wire.Reply) bool {
 		}
 	}
 	return true
-}
-
-// isEvents tells whether a content type is that of an event stream.
-func isEvents(ctype []byte) bool {
-	const name = "text/event-stream"
-	if len(ctype) < len(name) || !bytes.EqualFold(ctype[:len(name)], []byte(name)) {
-		return false
-	}
-	return len(ctype) == len(name) || ctype[len(name)] == ';' || ctype[len(name)] == ' '
 }
 
 func encoded(encoding []byte) bool {

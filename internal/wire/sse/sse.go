@@ -107,6 +107,15 @@ func (p *Parser) Feed(b []byte, at int64, h Handler) error {
 	return err
 }
 
+// IsEvents tells whether a content type is that of an event stream.
+func IsEvents(ctype []byte) bool {
+	const name = "text/event-stream"
+	if len(ctype) < len(name) || !bytes.EqualFold(ctype[:len(name)], []byte(name)) {
+		return false
+	}
+	return len(ctype) == len(name) || ctype[len(name)] == ';' || ctype[len(name)] == ' '
+}
+
 // mark is the byte order mark that may open a stream.
 var mark = []byte("\xef\xbb\xbf")
 

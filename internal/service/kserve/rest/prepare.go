@@ -65,7 +65,11 @@ func (s *Service) Prepare(in service.Inputs) (service.Request, error) {
 	if len(data) == 0 && s.asJSON(s.input.InputFormat) {
 		kind = "application/json"
 	}
-	r.first = s.at.AppendStart(nil, "POST", modelPath(s.target.Model, s.target.Version)+"/infer")
+	path := modelPath(s.target.Model, s.target.Version) + "/infer"
+	if s.target.Streaming {
+		path += "_stream"
+	}
+	r.first = s.at.AppendStart(nil, "POST", path)
 	r.first = append(r.first, headerLength+": "...)
 	r.middle = s.at.AppendUser(append([]byte("\r\nContent-Type: "), kind+"\r\n"...))
 	r.middle = append(r.middle, "Content-Length: "...)

@@ -86,7 +86,12 @@ func (s *Service) Open(_ context.Context, sink service.Sink) (service.Transport,
 	cfg := s.config()
 	outputs := s.largest.Outputs(s.model, s.input.Batch)
 	cfg.MaxBody, cfg.Budget = s.target.ResponseLimit(outputs), budget.New(s.target.HeldLimit(outputs))
-	t := httppool.New(cfg, sink, func() httppool.Exchange { return &exchange{sink: sink} })
+	t := httppool.New(cfg, sink, func() httppool.Exchange {
+		if s.target.Streaming {
+			return newStreamed(sink, cfg.MaxBody, cfg.Budget)
+		}
+		return &exchange{sink: sink}
+	})
 	t.Trace(s.target.Tracing)
 	return s.shared.Wrap(t, s.bind), nil
 }

@@ -82,14 +82,18 @@ func (s *Service) Open(ctx context.Context, sink service.Sink) (service.Transpor
 	outputs := s.largest.Outputs(s.model, s.input.Batch)
 	s.mu.Unlock()
 	s.at.Limit(s.target.ResponseLimit(outputs), outputs, budget.New(s.target.HeldLimit(outputs)))
-	if s.target.Streaming {
-		s.mu.Lock()
-		if s.model == nil || s.model.Decoupled { // one that answers once costs less without
-			s.at.NoteArrivals()
-		}
-		s.mu.Unlock()
+	s.mu.Lock()
+	unmarked := s.model != nil && s.model.Unconfigured
+	if s.target.Streaming && (s.model == nil || s.model.Decoupled || unmarked) { // one that answers once costs less without
+		s.at.NoteArrivals()
+	}
+	s.mu.Unlock()
+	switch {
+	case s.target.Streaming && unmarked:
+		t, err = grpcpool.New(ctx, s.at, sink, s.infer, func() grpcpool.Exchange { return &plain{svc: s, sink: sink} })
+	case s.target.Streaming:
 		t, err = http2pool.New(ctx, s.at.Pool(), sink, s.senders(sink))
-	} else {
+	default:
 		t, err = grpcpool.NewUnary(ctx, s.at, sink, s.infer, func() grpcpool.Unary { return &unary{} })
 	}
 	if err != nil {

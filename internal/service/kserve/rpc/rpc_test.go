@@ -76,6 +76,11 @@ func open(t testing.TB, target plan.Target, in service.Inputs, slots int) (*rpc.
 	if err != nil {
 		t.Fatal(err)
 	}
+	if target.Extensions == plan.NoExtensions { // the service learns that the server is not Triton
+		if _, err := svc.Describe(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
 	req, err := svc.Prepare(in)
 	if err != nil {
 		t.Fatal(err)
