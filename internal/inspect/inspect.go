@@ -161,7 +161,7 @@ func (q *Question) find(ctx context.Context) (plan.Target, service.Service, serv
 		silent[t.URL] = e.Class == record.Connect || e.Class == record.Timeout
 		faults = append(faults, e)
 	}
-	return q.Target, nil, service.Server{}, q.unknown(faults)
+	return q.Target, nil, service.Server{}, q.unknown(ctx, faults)
 }
 
 // identify asks a server what it is. One that cannot say that is requested the model.
@@ -219,7 +219,7 @@ func withPort(url string, p plan.Protocol) string {
 }
 
 // unknown says why no kind of server was found.
-func (q *Question) unknown(faults []*service.Error) error {
+func (q *Question) unknown(ctx context.Context, faults []*service.Error) error {
 	url := secret.PublicURL(q.Target.URL)
 	if len(faults) == 0 {
 		return fmt.Errorf("-u %s, -i and --service-kind do not fit together: leave -i and --service-kind out", url)
@@ -230,6 +230,9 @@ func (q *Question) unknown(faults []*service.Error) error {
 		}
 	}
 	if i := slices.IndexFunc(faults, func(e *service.Error) bool { return e.Class != record.Connect && e.Class != record.Timeout }); i >= 0 {
+		if what := Stranger(ctx, q.Target, false); what != "" {
+			return errors.New(what)
+		}
 		why := cleantext.Line(faults[i].Error())
 		return fmt.Errorf("%s answers, but not as KServe v2 over HTTP or gRPC, nor with a list of models at /v1/models (%s): "+
 			"check the port; -i and --service-kind say what to expect", url, why)

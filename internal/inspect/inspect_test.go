@@ -175,13 +175,14 @@ func TestMessagesNameTheModels(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer svc.Close()
-		if got := inspect.Missing(t.Context(), svc).Error(); !strings.Contains(got, want) {
+		if got := inspect.Missing(t.Context(), svc, target).Error(); !strings.Contains(got, want) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
 	missing(plan.Target{URL: few.HTTP}, "-m MODEL is missing; the server has onnx_int32_int32_int32, simple")
 	missing(plan.Target{URL: at.HTTP}, " and ")
 	missing(plan.Target{URL: at.OpenAI, Kind: plan.OpenAI}, "-m MODEL is missing; the server has mock-llm")
+	missing(plan.Target{URL: at.OpenAI, Kind: plan.Triton}, " is no KServe v2 server: this is an OpenAI server: use redline llm -m mock-llm -u ")
 	missing(plan.Target{URL: "127.0.0.1:1"}, "cannot be asked which models it has: nothing listens at 127.0.0.1:1")
 	missing(plan.Target{URL: at.TFServing, Kind: plan.TFServing}, "-m MODEL is missing")
 }

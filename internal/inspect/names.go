@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/internal/cleantext"
+	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
 )
 
@@ -26,11 +28,18 @@ func Unknown(ctx context.Context, svc service.Service, model, version string) st
 }
 
 // Missing is the error of a command without the model that it needs.
-func Missing(ctx context.Context, svc service.Service) error {
+func Missing(ctx context.Context, svc service.Service, t plan.Target) error {
 	const text = "-m MODEL is missing"
-	switch models, err := list(ctx, svc); {
+	models, err := list(ctx, svc)
+	what := ""
+	if e, ok := errors.AsType[*service.Error](err); ok && (e.Class == record.Server || e.Class == record.Protocol) {
+		what = Stranger(ctx, t, e.Class == record.Protocol)
+	}
+	switch {
 	case errors.Is(err, errNoList):
 		return errors.New(text)
+	case what != "":
+		return fmt.Errorf("%s, and %s", text, what)
 	case err != nil:
 		return fmt.Errorf("%s, and the server cannot be asked which models it has: %s", text, cleantext.Line(err.Error()))
 	default:

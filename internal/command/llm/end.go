@@ -78,11 +78,25 @@ func (r *run) problem(stopped string, err error) error {
 // noAnswer says why no request succeeded.
 func (r *run) noAnswer() error {
 	for i := range r.res.Levels {
-		if f := r.res.Levels[i].Failures; len(f) > 0 {
-			return fmt.Errorf("no request succeeded: %s%s%s", f[0].Text, advice(f[0].Class), r.modelsListed(f[0].Class))
+		f := r.res.Levels[i].Failures
+		if len(f) == 0 {
+			continue
 		}
+		if what := r.stranger(f[0].Class); what != "" {
+			return fmt.Errorf("no request succeeded: %s", what)
+		}
+		return fmt.Errorf("no request succeeded: %s%s%s", f[0].Text, advice(f[0].Class), r.modelsListed(f[0].Class))
 	}
 	return errors.New("no request was made: the prompts are used up, or the time was too short")
+}
+
+// stranger says what the server is, if it is none of language models.
+func (r *run) stranger(class string) string {
+	switch class {
+	case "server 404", "server 405", "protocol":
+		return inspect.Stranger(r.sigs.Soft, r.peer(), class == "protocol")
+	}
+	return ""
 }
 
 // advice is what to try after a refusal.
@@ -129,7 +143,7 @@ func (r *traffic) advised(err error) error {
 		if e.Addr != "" {
 			at.URL = e.Addr
 		}
-		err = errors.New(target.Advise(&at, "-i", e) + target.ModelsThere(r.sigs.Soft, r.svc, &at, e))
+		err = errors.New(target.Explain(r.sigs.Soft, r.svc, &at, "-i", e))
 	}
 	return errors.New(cleantext.Line(err.Error()))
 }

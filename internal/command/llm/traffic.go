@@ -112,16 +112,21 @@ func (r *traffic) noModel() error {
 		return err
 	}
 	defer svc.Close()
-	return inspect.Missing(r.sigs.Soft, svc)
+	return inspect.Missing(r.sigs.Soft, svc, r.peer())
 }
 
-// lister is the service to ask for the models: the API generate is one of Triton's.
-func (r *traffic) lister() (service.Service, error) {
-	p := *r.plan
+// peer is the server as the kind that lists the models: the API generate is one of Triton's.
+func (r *traffic) peer() plan.Target {
+	t := r.plan.Target
 	if api.Kind(r.opts.Kind) == api.Generate {
-		p.Target.Kind = plan.Triton
+		t.Kind = plan.Triton
 	}
-	return kind.Open(&p)
+	return t
+}
+
+// lister is the service to ask for the models.
+func (r *traffic) lister() (service.Service, error) {
+	return kind.Open(r.plan.With(func(p *plan.Plan) { p.Target = r.peer() }))
 }
 
 // prompts opens the prompts once, so that whatever is wrong with them is known before anything is sent.

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/redline-bench/redline/internal/cleantext"
 	"github.com/redline-bench/redline/internal/command"
@@ -127,7 +126,7 @@ func (s *run) start() error {
 	}
 	s.tap = &simple.Tap{Service: svc}
 	if s.plan.Target.Model == "" {
-		return command.Usage(inspect.Missing(s.sigs.Soft, svc))
+		return command.Usage(inspect.Missing(s.sigs.Soft, svc, s.plan.Target))
 	}
 	m, err := s.tap.Describe(s.sigs.Soft)
 	if err != nil {
@@ -228,8 +227,8 @@ func (s *run) failed(err error) int {
 		fmt.Fprintln(s.Stderr, text)
 	}
 	if e, ok := errors.AsType[*service.Error](err); ok && s.tap != nil {
-		if there := target.ModelsThere(s.sigs.Soft, s.tap.Service, &s.plan.Target, e); there != "" {
-			fmt.Fprintf(s.Stderr, "redline simple: %s\n", strings.TrimPrefix(there, "; "))
+		if there := target.There(s.sigs.Soft, s.tap.Service, &s.plan.Target, e); there != "" {
+			fmt.Fprintf(s.Stderr, "redline simple: %s\n", there)
 		}
 	}
 	return command.ExitFailed

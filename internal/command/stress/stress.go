@@ -289,7 +289,7 @@ func (s *run) failed(err error) int {
 		return command.ExitInterrupted
 	}
 	if e, ok := errors.AsType[*service.Error](err); ok {
-		err = errors.New(target.Advise(&s.plan.Target, "--protocol", e) + target.ModelsThere(s.sigs.Soft, s.svc, &s.plan.Target, e))
+		err = errors.New(target.Explain(s.sigs.Soft, s.svc, &s.plan.Target, "--protocol", e))
 	}
 	fmt.Fprintf(s.Stderr, "redline stress: %v\n", err)
 	return command.ExitFailed

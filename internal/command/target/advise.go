@@ -5,8 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"syscall"
+
+	"google.golang.org/grpc/codes"
 
 	"github.com/redline-bench/redline/internal/cleantext"
 	"github.com/redline-bench/redline/internal/inspect"
@@ -16,6 +19,7 @@ import (
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/service/kserve"
 	"github.com/redline-bench/redline/internal/service/tritoncapi"
+	"github.com/redline-bench/redline/internal/tensor/jsonscan"
 )
 
 // Advise says what a server did and what to try. option is the one that the command has for the protocol.
@@ -58,10 +62,44 @@ func Advise(t *plan.Target, option string, e *service.Error) string {
 	}
 }
 
-// ModelsThere names the models of a server that refused to describe the one that was asked for; "" after other errors.
-func ModelsThere(ctx context.Context, svc service.Service, t *plan.Target, e *service.Error) string {
+// Explain is Advise, with what a server that refused to describe a model is or has.
+func Explain(ctx context.Context, svc service.Service, t *plan.Target, option string, e *service.Error) string {
+	if what := stranger(ctx, t, e); what != "" {
+		return what
+	}
+	return Advise(t, option, e) + modelsThere(ctx, svc, t, e)
+}
+
+// There is what a server that refused to describe a model is or has; "" after other errors.
+func There(ctx context.Context, svc service.Service, t *plan.Target, e *service.Error) string {
+	return cmp.Or(stranger(ctx, t, e), strings.TrimPrefix(modelsThere(ctx, svc, t, e), "; "))
+}
+
+// stranger says what a server is that does not answer as its kind should; "" if that is not known, or the server does.
+func stranger(ctx context.Context, t *plan.Target, e *service.Error) string {
+	if kind.Of(t.Kind).InProcess() || !kind.Of(t.Kind).ModelList {
+		return ""
+	}
+	otherProtocol := t.Protocol == plan.GRPC && (e.Class == record.Protocol || e.Class == record.Transport)
+	if otherProtocol || e.Op == kserve.OpMetadata && (noPath(e) || strings.HasPrefix(e.Text, "Malformed request: ")) {
+		return inspect.Stranger(ctx, *t, false)
+	}
+	return ""
+}
+
+// noPath tells whether a server does not know a path of KServe v2, as opposed to a model: it says nothing about that.
+func noPath(e *service.Error) bool {
+	silent := errors.As(e, new(*service.StatusError)) || errors.As(e, new(*jsonscan.SyntaxError))
+	return silent && (e.Code == http.StatusNotFound || e.Code == http.StatusMethodNotAllowed)
+}
+
+// modelsThere names the models of a server that refused to describe the one that was asked for; "" after other errors.
+func modelsThere(ctx context.Context, svc service.Service, t *plan.Target, e *service.Error) string {
 	if e.Op != kserve.OpMetadata || e.Class != record.Server || kind.Of(t.Kind).InProcess() {
 		return ""
+	}
+	if noPath(e) || e.Code == int(codes.Unimplemented) {
+		return "; it is no KServe v2 server, or has that at another port: check -u and --service-kind"
 	}
 	return cmp.Or(inspect.Unknown(ctx, svc, t.Model, t.Version), "; check that -m names a model that is loaded there")
 }

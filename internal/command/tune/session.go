@@ -203,7 +203,7 @@ func (s *session) connect(ctx context.Context) error {
 	if e, ok := errors.AsType[*service.Error](err); ok {
 		e.Op = kserve.OpMetadata
 		pl = pl.With(func(pl *plan.Plan) { pl.Target.Model = c.reading })
-		err = errors.New(target.Advise(&pl.Target, "-i", e) + target.ModelsThere(ctx, svc, &pl.Target, e))
+		err = errors.New(target.Explain(ctx, svc, &pl.Target, "-i", e))
 	}
 	return errors.Join(err, s.dropNote())
 }

@@ -96,7 +96,7 @@ func (s *Traffic) Describe() error {
 	}
 	s.Service = svc
 	if t := &s.Plan.Target; t.Model == "" && !kind.Of(t.Kind).NoModelName {
-		return inspect.Missing(s.Sigs.Soft, svc)
+		return inspect.Missing(s.Sigs.Soft, svc, *t)
 	}
 	if err := rules.Protocol(s.Plan); err != nil {
 		return err
@@ -285,7 +285,7 @@ func (s *Traffic) Advise(err error) string {
 	case errors.As(err, &data):
 		return "input data: " + data.Error()
 	case errors.As(err, &se):
-		return target.Advise(&s.Plan.Target, "-i", se) + target.ModelsThere(s.Sigs.Soft, s.Service, &s.Plan.Target, se)
+		return target.Explain(s.Sigs.Soft, s.Service, &s.Plan.Target, "-i", se)
 	case errors.As(err, &start):
 		return start.Err.Error()
 	default:

@@ -50,10 +50,13 @@ func (s *Service) ask(ctx context.Context, c call) ([]byte, error) {
 	}
 	if r.Status != 200 {
 		text := serverText(r.Body)
+		_, err := jsonscan.Parse(r.Body)
 		if text == "" {
 			text = fmt.Sprintf("%s: the server answered with HTTP status %d", c.op, r.Status)
+			if err == nil {
+				err = service.NewStatusError(r.Status, r.Retry, r.Body)
+			}
 		}
-		_, err := jsonscan.Parse(r.Body)
 		return nil, &service.Error{Op: c.op, Class: record.Server, Code: r.Status, Text: text, Addr: s.at.Addr(), Err: err}
 	}
 	return r.Body, nil
