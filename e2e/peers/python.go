@@ -80,6 +80,12 @@ const (
 	AIPerf        = "e2e/aiperf/aiperf.txt"
 )
 
+// Lists of the KServe v2 servers that are not Triton.
+const (
+	MLServer = "e2e/kserve/mlserver.txt"
+	KServe   = "e2e/kserve/kserve.txt"
+)
+
 // Site is the list of the packages that build the site of docs/. scripts/site.sh installs them into the same folder.
 const Site = "scripts/site.txt"
 

@@ -61,6 +61,8 @@ func all(heavy bool) []peer {
 		of("hypercorn", peers.InstallHypercorn),
 		of("rpm", peers.InstallRPM),
 		list("MkDocs", peers.Site),
+		list("MLServer", peers.MLServer),
+		list("KServe's runtime", peers.KServe),
 		of("pandas and validators of JSON", peers.InstallValidators),
 		of("helm", peers.InstallHelm),
 		of("schemas of Kubernetes", peers.InstallKubernetesSchemas),
