@@ -53,7 +53,7 @@ func checkElements(m *service.Model, p Plan) error {
 	case p.Shaped, p.Input.Source != plan.Zero:
 		return nil
 	case in.Shape.Dynamic() && n > 1:
-		return fmt.Errorf("input %s of model '%s' has several dimensions, %s: give its whole shape as -s %s:%s:D1,D2,...", in.Name, m.Name, in.Shape, in.Name, in.Type)
+		return fmt.Errorf("input %s of model '%s' has several dimensions, %s: give all of them with -s, as in -s %s:%s:1,16", in.Name, m.Name, in.Shape, in.Name, in.Type)
 	case !in.Shape.Dynamic() && p.Elements != 1 && (n == 0 || in.Shape[n-1] != int64(p.Elements)):
 		return fmt.Errorf("-s %d: input %s of model '%s' has the fixed shape %s: leave -s out", p.Elements, in.Name, m.Name, in.Shape)
 	}

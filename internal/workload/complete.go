@@ -137,7 +137,7 @@ func (c *completion) batched() (*service.Model, error) {
 	}
 	alone := m.Inputs[i]
 	if c.in.Batch > 1 {
-		return nil, fmt.Errorf("-b %d needs inputs that begin with a batch dimension, and input %s of model %q has the shape %s: give its whole shape, with -1 as the first dimension, in --shape %s:%s:-1,...",
+		return nil, fmt.Errorf("-b %d needs inputs that begin with a batch dimension, and input %s of model %q has the shape %s: give its whole shape with -1 as the first dimension, as in --shape %s:%s:-1,224",
 			c.in.Batch, alone.Name, m.Name, alone.Shape, alone.Name, alone.Type)
 	}
 	for name, shape := range c.in.Shapes {

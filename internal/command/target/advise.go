@@ -39,7 +39,11 @@ func Advise(t *plan.Target, option string, e *service.Error) string {
 		}
 		return fmt.Sprintf("%s of model %q failed in the Triton of this process: %s", e.Op, t.Model, why)
 	}
-	switch e.Class {
+	class := e.Class
+	if inHTTP1(e) {
+		class = record.Protocol
+	}
+	switch class {
 	case record.Connect:
 		if line := widen(e); line != "" {
 			return fmt.Sprintf("no connection to %s: %s", t.URL, line)
@@ -80,12 +84,15 @@ func stranger(ctx context.Context, t *plan.Target, e *service.Error) string {
 	if kind.Of(t.Kind).InProcess() || !kind.Of(t.Kind).ModelList {
 		return ""
 	}
-	otherProtocol := t.Protocol == plan.GRPC && (e.Class == record.Protocol || e.Class == record.Transport)
-	if otherProtocol || e.Op == kserve.OpMetadata && (noPath(e) || strings.HasPrefix(e.Text, "Malformed request: ")) {
+	answered := e.Class == record.Protocol || e.Class == record.Transport || inHTTP1(e)
+	if t.Protocol == plan.GRPC && answered || e.Op == kserve.OpMetadata && (noPath(e) || strings.HasPrefix(e.Text, "Malformed request: ")) {
 		return inspect.Stranger(ctx, *t, false)
 	}
 	return ""
 }
+
+// inHTTP1 tells whether a server answered a client of gRPC in HTTP/1.
+func inHTTP1(e *service.Error) bool { return strings.HasPrefix(e.Text, "the server answered HTTP/1") }
 
 // noPath tells whether a server does not know a path of KServe v2, as opposed to a model: it says nothing about that.
 func noPath(e *service.Error) bool {

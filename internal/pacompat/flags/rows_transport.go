@@ -22,7 +22,7 @@ func (r *raw) transportRows() []option.Row {
 			To:   option.Func(r.addHeader),
 		}, {
 			Long: "streaming",
-			Help: "gRPC: send requests over a bidirectional stream. Decoupled models need it",
+			Help: "gRPC: send requests over a bidirectional stream. Decoupled models need it. Servers other than Triton may have a stream for each request, also over HTTP (infer_stream)",
 			To:   option.Switch(&t.Streaming),
 		}, {
 			Long: "grpc-compression-algorithm", Arg: "NAME", Default: "none",

@@ -112,6 +112,9 @@ func TestSettings(t *testing.T) {
 	} {
 		f(name, func(p *plan.Plan, _ *text.Console) { p.Target.Kind = kind }, "  Service Kind: "+name+"\n"+average+sync)
 	}
+	f("KServe v2, but not Triton", func(_ *plan.Plan, c *text.Console) {
+		c.Model.Unconfigured = true
+	}, "  Batch size: 1\n  Service Kind: KSERVE_V2\n"+average+sync)
 	f("batch asked for", func(p *plan.Plan, _ *text.Console) {
 		p.Target.Kind, p.Input.BatchSet, p.Input.Batch = plan.TritonCAPI, true, 4
 	}, "  Batch size: 4\n  Service Kind: TRITON_C_API\n"+average+sync)

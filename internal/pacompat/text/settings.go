@@ -19,7 +19,11 @@ func (c *Console) Settings() {
 	if words.BatchLine || pl.Input.BatchSet {
 		p.linef("  Batch size: %d", pl.Input.Batch)
 	}
-	p.linef("  Service Kind: %s", cmp.Or(words.Name, "UNKNOWN"))
+	name := cmp.Or(words.Name, "UNKNOWN")
+	if c.Model != nil && c.Model.Unconfigured {
+		name = "KSERVE_V2" // the kind is called triton, but this server is none
+	}
+	p.linef("  Service Kind: %s", name)
 	if n := pl.Measure.WarmupCount; n > 0 {
 		p.linef("  Sending %d warmup request%s", n, plural(n))
 	}

@@ -27,17 +27,18 @@ func Describe(ctx context.Context, src Source, t plan.Target) (*service.Model, e
 	if err != nil {
 		return nil, relabel(err, OpMetadata)
 	}
-	cfg, ext, err := configured(ctx, src, t)
+	cfg, err := config(ctx, src, t)
 	if err != nil {
 		return nil, err
 	}
-	m := &service.Model{
-		Name: t.Model, Version: t.Version, Statistics: slices.Contains(ext, StatsExt), BinaryData: slices.Contains(ext, binaryExt),
-	}
-	if m.Unconfigured = cfg == nil; m.Unconfigured {
+	unconfigured := cfg == nil
+	if unconfigured {
 		cfg = &Config{}
 	}
-	m.Platform, m.MaxBatch, m.Decoupled, m.OwnCache, m.MaxQueueDelay = cfg.Platform, cfg.MaxBatch, cfg.Decoupled, cfg.Cache, cfg.QueueDelay
+	m := &service.Model{
+		Name: t.Model, Version: t.Version, Platform: cfg.Platform, Unconfigured: unconfigured,
+		MaxBatch: cfg.MaxBatch, Decoupled: cfg.Decoupled, OwnCache: cfg.Cache, MaxQueueDelay: cfg.QueueDelay,
+	}
 	if m.Platform == "" {
 		m.Platform = meta.Platform
 	}
@@ -53,30 +54,48 @@ func Describe(ctx context.Context, src Source, t plan.Target) (*service.Model, e
 	}
 	m.Cache = w.cache
 	m.Scheduler = scheduler(cfg, len(m.Composing) > 0, w.sequence)
+	ext, err := extensions(ctx, src, t, !unconfigured)
+	if err != nil {
+		return nil, err
+	}
+	m.Statistics, m.BinaryData = slices.Contains(ext, StatsExt), slices.Contains(ext, binaryExt)
 	return m, nil
 }
 
-// configured asks for the model's configuration, nil where the server has none, and for the extensions that the server lists.
-func configured(ctx context.Context, src Source, t plan.Target) (*Config, []string, error) {
+// config asks for the model's configuration; it is nil if the server has none.
+func config(ctx context.Context, src Source, t plan.Target) (*Config, error) {
 	if t.Extensions == plan.NoExtensions {
-		return nil, nil, nil
+		return nil, nil
 	}
 	cfg, err := src.Config(ctx, t.Model, t.Version)
-	needed := t.Extensions == plan.NeedExtensions
-	if err != nil && (needed || !Refused(err)) {
-		return nil, nil, relabel(err, OpConfig)
+	switch {
+	case err == nil:
+		return cfg, nil
+	case t.Extensions == plan.NeedExtensions || !Refused(err):
+		return nil, relabel(err, OpConfig)
+	case absent(err):
+		return nil, nil
 	}
 	ext, xerr := src.Extensions(ctx)
-	switch {
-	case xerr != nil && (needed || !Refused(xerr)):
-		return nil, nil, relabel(xerr, OpServer)
-	case err != nil && slices.Contains(ext, configExt) && !absent(err):
-		return nil, nil, relabel(err, OpConfig)
+	if xerr == nil && slices.Contains(ext, configExt) {
+		return nil, relabel(err, OpConfig)
 	}
-	if cfg != nil && len(ext) == 0 { // a Triton behind something that hides the list
-		ext = []string{StatsExt, binaryExt}
+	return nil, nil
+}
+
+// extensions asks for the list of the server's extensions. Servers may not have the list.
+func extensions(ctx context.Context, src Source, t plan.Target, configured bool) ([]string, error) {
+	if t.Extensions == plan.NoExtensions {
+		return nil, nil
 	}
-	return cfg, ext, nil
+	ext, err := src.Extensions(ctx)
+	if err != nil && (t.Extensions == plan.NeedExtensions || !Refused(err)) {
+		return nil, relabel(err, OpServer)
+	}
+	if configured && len(ext) == 0 && t.Extensions == "" { // a Triton behind something that hides the list
+		return []string{StatsExt, binaryExt}, nil
+	}
+	return ext, nil
 }
 
 // Remarks say what a run against a server without Triton's extensions lacks. asJSON: tensors go as JSON because of that.

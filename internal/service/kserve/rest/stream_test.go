@@ -41,7 +41,7 @@ func TestStreamed(t *testing.T) {
 			calls[0].Vars.HasID = true
 			k.run(calls, 2)
 			e := k.ends[1]
-			if e.class != class || !strings.Contains(fmt.Sprint(e.err), text) || uint32(e.rec.Responses) != responses || e.rec.End < e.rec.First {
+			if e.class != class || !strings.Contains(fmt.Sprint(e.err), text) || e.rec.Responses != responses || e.rec.End < e.rec.First {
 				t.Errorf("got %v: %v, %+v", e.class, e.err, e.rec)
 			}
 			if !strings.HasPrefix(line, "POST /v2/models/simple/infer_stream ") {
