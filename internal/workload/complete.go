@@ -21,13 +21,16 @@ func Complete(in plan.Input, m *service.Model) (*service.Model, error) {
 	if !m.Unconfigured {
 		return m, nil
 	}
-	file, err := declared(in)
+	inputs, outputs, err := declared(in)
 	if err != nil {
 		return nil, err
 	}
-	c := &completion{in: in, model: *m, file: file}
+	c := &completion{in: in, model: *m, file: inputs}
 	if c.model.Inputs, err = c.inputs(); err != nil {
 		return nil, err
+	}
+	if len(m.Outputs) == 0 {
+		c.model.Outputs = expected(outputs)
 	}
 	return c.batched()
 }
@@ -36,7 +39,7 @@ func Complete(in plan.Input, m *service.Model) (*service.Model, error) {
 type completion struct {
 	in      plan.Input
 	model   service.Model
-	file    map[string]*declaration
+	file    declarations
 	batches map[string]bool // inputs that begin with the batch dimension
 }
 
@@ -69,6 +72,23 @@ func (c *completion) inputs() ([]service.TensorSpec, error) {
 		return nil, c.undeclared("each of them")
 	}
 	return out, nil
+}
+
+// expected are the outputs that the input data expects, with their datatypes.
+func expected(all declarations) []service.TensorSpec {
+	var out []service.TensorSpec
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		d := all[name]
+		if d.datatype == tensor.Invalid {
+			continue
+		}
+		shape := slices.Clone(d.shape)
+		if d.single && len(shape) > 0 {
+			shape[0] = -1
+		}
+		out = append(out, service.TensorSpec{Name: name, Type: d.datatype, Shape: shape})
+	}
+	return out
 }
 
 // stated is an input of the metadata with the shape that the user gives it: the whole shape, or the shape of one item.

@@ -138,6 +138,19 @@ func TestCompleteByData(t *testing.T) {
 	f("has the datatype INT8, not FP32", 1, single, nil, spec("IN", tensor.Int8, -1, 4))
 }
 
+// Expected outputs need their datatypes too.
+func TestCompleteOutputs(t *testing.T) {
+	in := declare(t, 2, `{"IN":{"content":[1,2],"shape":[1,2],"datatype":"FP32"}}],"validation_data":[{"OUT":{"content":[1,2],"shape":[1,2],"datatype":"INT8"}}`)
+	m, err := workload.Complete(in, &service.Model{Unconfigured: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, got := prepare(t, load(t, in, m))
+	if want := []tensor.Tensor{{Name: "OUT", Type: tensor.Int8, Shape: tensor.Shape{2, 2}, Data: []byte{1, 2, 1, 2}}}; cmp.Diff(want, got[0].Expect) != "" {
+		t.Errorf("%+v", got[0].Expect)
+	}
+}
+
 // A server with configurations states everything.
 func TestCompleteConfigured(t *testing.T) {
 	m := &service.Model{Name: "m", MaxBatch: 4, Inputs: []service.TensorSpec{fp32("IN", -1, 4)}}

@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/redline-bench/redline/internal/plan"
@@ -15,37 +16,45 @@ type declaration struct {
 	single   bool            // the first dimension is 1 in every step
 }
 
-// declared reads the "datatype" and "shape" of every tensor in JSON input data.
-func declared(in plan.Input) (map[string]*declaration, error) {
-	all := map[string]*declaration{}
+// declarations are those of tensors by their names.
+type declarations map[string]*declaration
+
+// declared reads the "datatype" and "shape" of every input and of every expected output in JSON input data.
+func declared(in plan.Input) (inputs, outputs declarations, err error) {
+	inputs, outputs = declarations{}, declarations{}
 	if in.Source != plan.JSONFiles {
-		return all, nil
+		return inputs, outputs, nil
 	}
 	for _, path := range in.Paths {
 		root, err := parseFile(path)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		data, _ := root.Get("data")
-		for entry := range data.Elements() {
-			if entry.Kind() != jsonscan.Array {
-				err = declareStep(all, entry)
-			}
-			for step := range entry.Elements() {
-				if err == nil {
-					err = declareStep(all, step)
-				}
-			}
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", path, err)
-			}
+		expected, _ := root.Get("validation_data")
+		if err := cmp.Or(inputs.entries(data), outputs.entries(expected)); err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", path, err)
 		}
 	}
-	return all, nil
+	return inputs, outputs, nil
 }
 
-// declareStep takes in the tensors of one step.
-func declareStep(all map[string]*declaration, step jsonscan.Value) error {
+// entries takes in the steps of a list, and of the lists in it.
+func (all declarations) entries(list jsonscan.Value) error {
+	for entry := range list.Elements() {
+		read := all.step
+		if entry.Kind() == jsonscan.Array {
+			read = all.entries
+		}
+		if err := read(entry); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// step takes in the tensors of one step.
+func (all declarations) step(step jsonscan.Value) error {
 	for key, v := range step.Members() {
 		name := string(key.AppendText(nil))
 		if name == "model" {
