@@ -76,7 +76,7 @@ func (c *completion) inputs() ([]service.TensorSpec, error) {
 
 // expected are the outputs that the input data expects, with their datatypes.
 func expected(all declarations) []service.TensorSpec {
-	var out []service.TensorSpec
+	out := []service.TensorSpec{} // JSON then has an empty list
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		d := all[name]
 		if d.datatype == tensor.Invalid {

@@ -145,6 +145,9 @@ func TestCompleteOutputs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if m, err := workload.Complete(declare(t, 1, "", "IN:FP32:1"), &service.Model{Unconfigured: true}); err != nil || m.Outputs == nil {
+		t.Errorf("%+v, %v", m, err)
+	}
 	_, got := prepare(t, load(t, in, m))
 	if want := []tensor.Tensor{{Name: "OUT", Type: tensor.Int8, Shape: tensor.Shape{2, 2}, Data: []byte{1, 2, 1, 2}}}; cmp.Diff(want, got[0].Expect) != "" {
 		t.Errorf("%+v", got[0].Expect)
