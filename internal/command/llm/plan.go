@@ -41,6 +41,7 @@ type Plan struct {
 	GRPCTLS   bool                       `json:"grpc_tls,omitzero"`
 	HTTP      string                     `json:"http_version,omitzero"` // empty chooses
 	Insecure  bool                       `json:"insecure,omitzero"`
+	Conns     int                        `json:"connections,omitzero"` // over gRPC and HTTP/2; 0 chooses
 	Embedded  bool                       `json:"embedded,omitzero"`
 
 	Concurrency   []int           `json:"concurrency,omitzero"`

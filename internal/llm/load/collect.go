@@ -415,7 +415,7 @@ func (r *run) outcome() *Outcome {
 	started, usage := float64(p.started.Load()-p.startedBefore), p.after.Since(p.before)
 	load := measure.Load{
 		SendRate: started / wall.Seconds(), Wall: wall, CPU: usage.CPU, Busy: usage.Busy, GCPause: usage.GCPause, SchedDelay: usage.SchedDelay,
-		Stalled: r.eng.Stalled() - p.stalled, Standstill: r.pulse.Longest(p.measured, p.ended),
+		Stalled: r.eng.Stalled() - p.stalled, Dropped: r.eng.Dropped() - p.dropped, Standstill: r.pulse.Longest(p.measured, p.ended),
 		MaxProcs: runtime.GOMAXPROCS(0), Options: measure.Options{Rate: "--request-rate", Records: "some of --exports"},
 		// A cap on requests in flight, or on those that wait for their first token, holds others back as it is meant to.
 		Held: r.lv.Open() && r.lv.Concurrency > 0 || r.cfg.Options.Prefill > 0,
@@ -426,6 +426,8 @@ func (r *run) outcome() *Outcome {
 	case len(r.lv.Stages) == 0 && r.cfg.Options.Prefill == 0:
 		load.Idle, load.Paused = time.Duration(r.idleNs), time.Duration(r.pausedNs)
 	}
+	connections, busiest := r.eng.Connections()
+	load.Connections, load.ConnectionBusy = connections, busiest-p.busiest
 	lv.Client.SendRate = load.SendRate
 	limits := r.parts.Judge(&lv, &load)
 	lv.Health = r.win.Health(load)
