@@ -54,7 +54,7 @@ func start(p *command.IO, sigs *command.Signals, t traffic, line string, w worke
 	r.IO, r.sigs, r.tracing = p.ForRun(t.opts.Outcome, plan.Redline, sigs), sigs, out.Tracing("")
 	connectFleet := func() error { return r.workers.connect(&r.traffic) }
 	gather := func() error { return r.workers.gather(&r.traffic, "llm") }
-	if err := command.InOrder(connectFleet, r.start, gather); err != nil {
+	if err := command.InOrder(connectFleet, r.start, r.tryLengths, gather); err != nil {
 		return r.failed(err), nil
 	}
 	return r.measure(), nil
@@ -173,8 +173,8 @@ func (r *run) measureLevels() (limits [][]result.Reason, stopped string, err err
 // config is what the nth measurement of a level works with.
 func (r *traffic) config(n int) load.Config {
 	return load.Config{
-		Service: r.svc, Endpoint: r.ep, Options: r.load, Count: r.tok.count(), UseServer: r.opts.ServerCounts || r.tok == nil,
-		ChatTemplate: r.template, Open: func() (load.Source, error) { return r.source(n) },
+		Service: r.svc, Endpoint: r.ep, Options: r.load, Count: r.tok.count(), Counting: r.opts.counting(),
+		ChatTemplate: r.template, Rendered: r.rendered(), Template: r.data.Estimate.Template, Open: func() (load.Source, error) { return r.source(n) },
 		RequestHeader: "X-Request-ID", SessionHeader: r.opts.Session, Tracing: r.tracing,
 	}
 }

@@ -326,7 +326,10 @@ func (r *traffic) connect() error {
 			return err
 		}
 	}
-	return o.Wait.For(r.sigs.Soft, &ready.Model{Name: o.model(), Services: list, Endpoint: r.ep})
+	if err := o.Wait.For(r.sigs.Soft, &ready.Model{Name: o.model(), Services: list, Endpoint: r.ep}); err != nil {
+		return err
+	}
+	return r.askLengths(list[0])
 }
 
 // body is the template of requests; what has no brace is the name of its file.

@@ -223,7 +223,7 @@ func config(t *testing.T, s *server, count int, turns ...llm.Turn) load.Config {
 		t.Fatal(err)
 	}
 	return load.Config{
-		Service: s, Endpoint: e, UseServer: true, Options: load.Options{Grace: 10 * time.Second},
+		Service: s, Endpoint: e, Options: load.Options{Grace: 10 * time.Second},
 		Open: func() (load.Source, error) { return &prompts{left: count, turns: turns}, nil },
 	}
 }
