@@ -111,7 +111,9 @@ func TestLengthsWithoutATokenizer(t *testing.T) {
 		}
 	}
 	f("vLLM", "vllm", 40, "about 100 tokens (1.25 a word by the server's tokenizer)", 100, 129)
-	f("a warm-up", "someone", 46, "about 100 tokens (1.25 a word by the server's counts of two more warm-up requests)", 100, 129, "--warmup-request-count", "4")
+	f("a warm-up", "someone", 44, "Prompt lengths: 1.25 tokens a word by the server's counts of two warm-up requests", 100, 129, "--warmup-request-count", "4")
+	f("a warm-up with a system prompt", "someone", 42, "Prompt lengths: 1.25 tokens a word", 105, 134, "--warmup-request-count", "2", "--system-prompt", "be very brief now")
+	f("a warm-up that is too short", "someone", 41, "a word counts as one token, because the server's counts of the warm-up requests did not tell more", 154, 154, "--warmup-request-count", "1")
 	f("neither", "someone", 40, "about 100 tokens (a word counts as one)", 154, 154)
 }
 

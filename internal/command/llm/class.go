@@ -11,7 +11,6 @@ import (
 	"github.com/redline-bench/redline/internal/gate"
 	"github.com/redline-bench/redline/internal/llm/load"
 	"github.com/redline-bench/redline/internal/plan"
-	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/traceid"
 )
 
@@ -84,17 +83,9 @@ func (c *Class) FirstRequest(ctx context.Context) ([]byte, error) {
 // Measure implements class.Class.
 func (c *Class) Measure(t class.Together) class.Outcome {
 	c.together = &t
-	var err error
-	if c.workers.run == nil { // else the workers have their prompts already
-		err = c.tryLengths()
-	}
 	c.open()
 	c.head()
-	var limits [][]result.Reason
-	var stopped string
-	if err == nil {
-		limits, stopped, err = c.measureLevels()
-	}
+	limits, stopped, err := c.measureLevels()
 	c.conclude(limits, stopped, err)
 	c.res.Workload = c.hash
 	out := class.Outcome{Result: c.res}

@@ -2,7 +2,9 @@ package llm
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/redline-bench/redline/internal/llm"
@@ -10,8 +12,6 @@ import (
 	api "github.com/redline-bench/redline/internal/llm/endpoint"
 	"github.com/redline-bench/redline/internal/llm/estimate"
 	"github.com/redline-bench/redline/internal/llm/load"
-	"github.com/redline-bench/redline/internal/plan"
-	"github.com/redline-bench/redline/internal/segment"
 	"github.com/redline-bench/redline/internal/service"
 )
 
@@ -70,59 +70,102 @@ func (r *traffic) useEstimate(e llm.Estimate) error {
 	return r.tryWorkloads()
 }
 
-// tryLengths sends two requests before the warm-up, a short one and a long one, and reads from the server's counts how many tokens a word
-// has. Only runs with a warm-up may send requests that are not asked for.
-func (r *traffic) tryLengths() error {
-	warm := r.opts.Warm.phase(&r.load, load.Level{})
-	if !r.guesses() || !warm.Any() || r.opts.Data.Rankings.Passages.Set() {
-		return nil
+// learnLengths has the first two conversations of a warm-up begin with a short text and a long one, and reads from the server's counts of
+// both how many tokens a word has. The measurement that follows, and all later ones, use the estimate. Parts of a load that several
+// processes send would learn from different conversations, so they do not.
+func (r *run) learnLengths(cfg *load.Config) {
+	if !r.learns() || !cfg.Options.Warmup.Any() {
+		return
 	}
-	var counts []int
-	cfg := r.config(0)
-	cfg.Options = load.Options{Requests: len(estimate.Texts()), Timeout: r.load.Timeout, Patience: r.load.Patience, Segment: segment.Segment{}}
-	cfg.Tracing = nil
-	cfg.Open = func() (load.Source, error) { return newTexts(estimate.Texts()), nil }
+	l := &lesson{texts: estimate.Texts()}
+	r.lesson = l
+	open, sample := cfg.Open, cfg.Sample
+	cfg.Open = func() (load.Source, error) {
+		if e, ok := l.estimate(); ok {
+			if err := r.useEstimate(e); err != nil {
+				return nil, err
+			}
+		}
+		src, err := open()
+		if err == nil && !l.begun {
+			l.begun, l.Source = true, src
+			return l, nil
+		}
+		return src, err
+	}
 	cfg.Sample = func(s *llm.Sample) {
-		if s.Usage != nil && s.Usage.Prompt > 0 {
-			counts = append(counts, s.Usage.Prompt)
+		l.read(s)
+		if sample != nil {
+			sample(s)
 		}
 	}
-	if _, err := load.Run(r.sigs.Soft, r.sigs.Hard, cfg, load.Level{Mode: plan.Concurrency, Concurrency: 1}); err != nil {
-		return err
-	}
-	if len(counts) != len(estimate.Texts()) {
-		return nil // what is wrong with the server shows in the run
-	}
-	e, err := estimate.Fit([2]int(counts), "the server's counts of two more warm-up requests")
-	if err != nil {
-		return nil // the lengths stay a guess, and the report says so
-	}
-	return r.useEstimate(e)
 }
 
-// texts is a source of prompts, one after the other.
-type texts struct{ list []*llm.Conversation }
+// learns reports whether the warm-up of a level is to tell how many tokens a word has.
+func (r *run) learns() bool {
+	warm := r.opts.Warm.phase(&r.load, load.Level{})
+	return r.guesses() && warm.Any() && r.workers.run == nil && r.opts.Segment.Whole() && !r.opts.Data.Rankings.Passages.Set()
+}
 
-func newTexts(list [2]string) *texts {
-	t := &texts{}
-	for _, text := range list {
-		t.list = append(t.list, &llm.Conversation{ID: "length", Turns: []llm.Turn{{Texts: []string{text}, MaxTokens: 1}}})
+// learned says once what a warm-up told; empty if it was not to tell anything.
+func (r *run) learned() string {
+	taught := r.lesson != nil
+	r.lesson = nil
+	switch {
+	case !taught:
+		return ""
+	case r.data.Estimate.PerWord == 0:
+		return "  Prompt lengths: a word counts as one token, because the server's counts of the warm-up requests did not tell more\n"
 	}
-	return t
+	return fmt.Sprintf("  Prompt lengths: %.2f tokens a word by %s\n", r.data.Estimate.PerWord, r.data.Estimate.By)
+}
+
+// lesson is the prompts of a warm-up; the first two have texts of known lengths.
+type lesson struct {
+	load.Source
+	begun bool
+	texts [2]string
+
+	mu     sync.Mutex
+	names  [2]string // of the conversations
+	given  int
+	counts [2]int // by the server; 0 unknown
+	system string
 }
 
 // Next implements load.Source.
-func (t *texts) Next() (*llm.Conversation, bool) {
-	if len(t.list) == 0 {
-		return nil, false
+func (l *lesson) Next() (*llm.Conversation, bool) {
+	c, ok := l.Source.Next()
+	if !ok || l.given == len(l.texts) || c.Turns[0].Raw != nil || c.Turns[0].Messages != nil {
+		return c, ok
 	}
-	c := t.list[0]
-	t.list = slices.Delete(t.list, 0, 1)
-	return c, true
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	changed := *c
+	changed.Turns = slices.Clone(c.Turns)
+	changed.Turns[0].Texts = []string{l.texts[l.given]}
+	l.names[l.given], l.system = c.ID, c.System
+	l.given++
+	return &changed, true
 }
 
-// Err implements load.Source.
-func (*texts) Err() error { return nil }
+// read reads the server's count of one of the two texts.
+func (l *lesson) read(s *llm.Sample) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	i := slices.Index(l.names[:], s.Conversation)
+	if i >= 0 && s.Warmup && s.Turn == 0 && s.Usage != nil {
+		l.counts[i] = s.Usage.Prompt
+	}
+}
 
-// Close implements load.Source.
-func (*texts) Close() error { return nil }
+// estimate is what the counts say; ok is false where they say nothing.
+func (l *lesson) estimate() (e llm.Estimate, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.counts[0] <= 0 || l.counts[1] <= 0 {
+		return e, false
+	}
+	e, err := estimate.Fit(l.counts, l.system, "the server's counts of two warm-up requests")
+	return e, err == nil
+}

@@ -52,6 +52,8 @@ func (r *run) workload() string {
 		words += fmt.Sprintf(" (%d of them the chat template's)", r.info.TemplateTokens)
 	case e.PerWord > 0:
 		words += fmt.Sprintf(" (%.2f a word by %s)", e.PerWord, e.By)
+	case r.learns():
+		words += " (the warm-up tells how many a word has)"
 	case !r.info.Exact:
 		words += " (a word counts as one)"
 	}
@@ -103,6 +105,7 @@ func (r *run) show(out *load.Outcome, lv load.Level) {
 		list = slices.Concat(list, out.Collector.Adjusted())
 	}
 	fmt.Fprint(r.Stdout, text.Metrics(list, r.opts.Verbose, r.Style().TableWidth()))
+	fmt.Fprint(r.Stdout, r.learned())
 	if out.Collector != nil { // else the level was measured before the run was taken up
 		text.Counts(r.Stdout, out, r.opts.hints(), r.Style().Color)
 	}

@@ -38,15 +38,15 @@ func Text(words int, n uint64) string {
 // Texts are the two texts that Fit needs the counts of.
 func Texts() [2]string { return [2]string{Text(fewWords, 0), Text(manyWords, 1)} }
 
-// Fit computes the estimate from the server's counts of requests with the two texts:
+// Fit computes the estimate from the server's counts of requests with the two texts behind a system prompt, if there is one:
 //
 //	count = template + tokens per word · words
-func Fit(counts [2]int, by string) (llm.Estimate, error) {
+func Fit(counts [2]int, system, by string) (llm.Estimate, error) {
 	e := llm.Estimate{PerWord: float64(counts[1]-counts[0]) / (manyWords - fewWords), By: by}
 	if !possible(e.PerWord) {
 		return llm.Estimate{}, ErrUnknown
 	}
-	e.Template.First = max(0, int(math.Round(float64(counts[0])-e.PerWord*fewWords)))
+	e.Template.First = max(0, int(math.Round(float64(counts[0])-e.PerWord*float64(fewWords+words(system)))))
 	return e, nil
 }
 

@@ -108,12 +108,12 @@ func TestTwoCounts(t *testing.T) {
 	for i, text := range estimate.Texts() {
 		counts[i] = 29 + count(text)
 	}
-	e, err := estimate.Fit(counts, "two requests")
+	e, err := estimate.Fit(counts, "", "two requests")
 	if want := (llm.Estimate{PerWord: perWord, Template: llm.Template{First: 29}, By: "two requests"}); err != nil || e != want {
 		t.Errorf("%+v, %v; want %+v", e, err, want)
 	}
 	for _, bad := range [][2]int{{30, 30}, {3, 3}, {500, 29}, {1, 1 << 20}} {
-		if e, err := estimate.Fit(bad, ""); err == nil {
+		if e, err := estimate.Fit(bad, "", ""); err == nil {
 			t.Errorf("%v is %+v", bad, e)
 		}
 	}

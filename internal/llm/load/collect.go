@@ -25,6 +25,7 @@ type collection struct {
 	usage     llm.Usage
 	tokenizer llm.Own
 	wire      []llm.Answer
+	template  llm.Template // of the server, as far as it is known
 	measured  *metric.Collector
 	win       *measure.Window
 	timeline  *measure.Timeline
@@ -70,6 +71,9 @@ func (r *run) begin(p *phase, from int64) {
 		r.until = &metric.Watch{Target: *o.Until}
 	}
 	r.beginParts(setup, from)
+	if r.cfg.Template != nil {
+		r.template = r.cfg.Template()
+	}
 	r.checked, r.row, r.lastN, r.shown, r.lastDue, r.lastSent, r.lastEnd, r.output = 0, 0, 0, from, 0, 0, 0, recentRate{}
 	r.ends, r.idleNs, r.pausedNs = nil, 0, 0
 }
@@ -371,7 +375,7 @@ func (r *run) outcome() *Outcome {
 	lv.ClientLimited = len(reasons) > 0
 	return &Outcome{
 		Level: lv, Reasons: reasons, Collector: r.measured, Stopped: r.stop.text, Interrupted: r.stop.interrupted, ServerGone: r.stop.failures, Dropped: r.dropped.Load(),
-		Template: r.cfg.Template,
+		Template: r.template,
 	}
 }
 

@@ -46,8 +46,8 @@ type Config struct {
 	ChatTemplate *endpoint.ChatTemplate
 	// Rendered counts the prompt as the server should see it, to compare the server's count with; nil where that is not known.
 	Rendered func(*endpoint.Request) (int, error)
-	// Template is what the server's chat template adds to a prompt, where that is known.
-	Template llm.Template
+	// Template returns what the server's chat template adds to a prompt, as far as that is known before a phase; it may be nil.
+	Template func() llm.Template
 	// KeepText hands samples on with their texts, KeepWire with their bytes.
 	KeepText, KeepWire bool
 	// RequestHeader names the header with an id of each request, SessionHeader that with one of its conversation;

@@ -163,7 +163,7 @@ func (r *run) inputCount(a *ask, u *llm.Usage) llm.Count {
 	case a.input >= 0:
 		return llm.Count{Tokens: a.input, From: llm.Tokenizer}
 	case server:
-		return llm.Count{Tokens: max(1, u.Prompt-r.cfg.Template.Tokens(a.conv, a.turn)), From: llm.Server}
+		return llm.Count{Tokens: max(1, u.Prompt-r.template.Tokens(a.conv, a.turn)), From: llm.Server}
 	}
 	return llm.Count{}
 }

@@ -113,6 +113,6 @@ func TestTheLengthOfAPrompt(t *testing.T) {
 		cfg.Rendered = func(q *endpoint.Request) (int, error) { return words(q.Conversation.Turns[0].Texts[0]) + 9, nil }
 	}, llm.Count{Tokens: 3, From: llm.Tokenizer}, 12)
 	f("no tokenizer", func(*load.Config) {}, llm.Count{Tokens: 12, From: llm.Server}, -1)
-	f("no tokenizer, a template of known length", func(cfg *load.Config) { cfg.Template.First = 9 }, llm.Count{Tokens: 3, From: llm.Server}, -1)
+	f("no tokenizer, a template of known length", func(cfg *load.Config) { cfg.Template = func() llm.Template { return llm.Template{First: 9} } }, llm.Count{Tokens: 3, From: llm.Server}, -1)
 	f("the server's count wanted", func(cfg *load.Config) { count(cfg); cfg.Counting = load.ServerAlways }, llm.Count{Tokens: 12, From: llm.Server}, -1)
 }
