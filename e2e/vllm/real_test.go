@@ -13,11 +13,11 @@ import (
 	"github.com/redline-bench/redline/internal/testkit/outcome"
 )
 
-// real is a running vLLM.
-type real struct{ *Server }
+// live is a running vLLM.
+type live struct{ *Server }
 
 // startReal starts a vLLM until the test ends.
-func startReal(t *testing.T) *real {
+func startReal(t *testing.T) *live {
 	t.Helper()
 	outcome.HeavyOnly(t, "vLLM takes 5 GB and a minute to start")
 	if _, err := Install(t.Context()); err != nil {
@@ -32,12 +32,12 @@ func startReal(t *testing.T) *real {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Stop)
-	return &real{s}
+	return &live{s}
 }
 
-func (r *real) addr() string { return r.Addr }
+func (r *live) addr() string { return r.Addr }
 
-func (r *real) counted(t *testing.T) Counters {
+func (r *live) counted(t *testing.T) Counters {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -90,7 +90,7 @@ func generated(t *testing.T, endpoint string, n int, more ...string) []string {
 }
 
 // times compares the means of a run with those of the server's histograms.
-func (r *real) times(t *testing.T, n int, args ...string) error {
+func (r *live) times(t *testing.T, n int, args ...string) error {
 	res, server := counts(t, r, 10*n, generatedLength, args...)
 	gap, first := value(t, res, "inter_token_latency"), value(t, res, "time_to_first_token")
 	serverGap, serverFirst := 1000*server.InterTokensTime/server.LaterTokens, 1000*server.FirstTokenTime/server.FirstTokens
@@ -105,7 +105,7 @@ func (r *real) times(t *testing.T, n int, args ...string) error {
 }
 
 // lengths checks generated prompts without a tokenizer: the server tells how long they are.
-func (r *real) lengths(t *testing.T) {
+func (r *live) lengths(t *testing.T) {
 	e := redline(t, r.Addr, "--isl", "200", "--osl", "4", "--concurrency", "4", "--request-count", "40")
 	if e.code != 0 {
 		t.Fatalf("ended with %d\n%s%s", e.code, e.out, e.err)
@@ -116,7 +116,7 @@ func (r *real) lengths(t *testing.T) {
 }
 
 // dies kills the server while requests are in flight and others have ended.
-func (r *real) dies(t *testing.T) {
+func (r *live) dies(t *testing.T) {
 	before := r.counted(t)
 	file := filepath.Join(t.TempDir(), "result.json")
 	done := make(chan ended, 1)

@@ -21,7 +21,7 @@ var record = flag.Bool("record", false, "record the responses of a real vLLM in 
 // recorder is a proxy that writes down what the server behind it answers, one request at a time.
 type recorder struct {
 	t     *testing.T
-	s     *real
+	s     *live
 	proxy *httputil.ReverseProxy
 	mu    sync.Mutex
 	list  []exchange

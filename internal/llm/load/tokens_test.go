@@ -1,6 +1,7 @@
 package load_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -50,7 +51,7 @@ func TestTheSourceOfACount(t *testing.T) {
 			t.Errorf("%s: %d from %s, implausible %v; want %d from %s", name, s.Output.Tokens, s.Output.From, s.Implausible, want.Tokens, want.From)
 		}
 	}
-	with := func(events []string, n int) []string { return append(events[:len(events):len(events)], usage(3, n)) }
+	with := func(events []string, n int) []string { return append(slices.Clip(events), usage(3, n)) }
 	f("server and tokenizer", load.ServerFirst, true, with(two, 5), llm.Count{Tokens: 5, From: llm.Server}, false)
 	f("no count of the server", load.ServerFirst, true, two, llm.Count{Tokens: 4, From: llm.Tokenizer}, false)
 	f("no count at all", load.ServerFirst, false, two, llm.Count{Tokens: 2, From: llm.Chunks}, false)
@@ -71,7 +72,7 @@ func TestReasoningIsAPartOfTheServersCount(t *testing.T) {
 	}
 	f := func(name string, tokenizer bool, last string, output, reasoning llm.Count) {
 		t.Helper()
-		list := events[:len(events):len(events)]
+		list := slices.Clip(events)
 		if last != "" {
 			list = append(list, last)
 		}
