@@ -15,8 +15,11 @@ import (
 	"github.com/redline-bench/redline/internal/service"
 )
 
-// askLimit is how long a server may take to count texts before the run.
-const askLimit = 10 * time.Second
+// How long a server may take before the run to say what it is, and to count texts.
+const (
+	identifyLimit = 2 * time.Second
+	tokenizeLimit = 10 * time.Second
+)
 
 // guesses reports whether the lengths of prompts are guessed: they are generated, and no tokenizer counts them.
 func (r *traffic) guesses() bool {
@@ -32,22 +35,21 @@ func (r *traffic) askLengths(svc service.Service) error {
 	if !ok || !r.guesses() {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(r.sigs.Soft, askLimit)
-	defer cancel()
 	o := r.opts
 	s := estimate.Server{
 		Asker: at, Name: estimate.TGI, Model: o.model(), Chat: o.talks(), System: r.data.System != "" || r.data.Prefix.SharedSystem > 0,
 	}
 	if api.Kind(o.Kind) != api.TGI {
-		id, err := at.Identify(ctx)
-		if err != nil {
-			return nil
-		}
+		ctx, cancel := context.WithTimeout(r.sigs.Soft, identifyLimit)
+		defer cancel()
+		id, _ := at.Identify(ctx) // a server that does not say what it is cannot tokenize
 		s.Name = id.Name
 	}
 	if !estimate.Tokenizes(s.Name) {
 		return nil
 	}
+	ctx, cancel := context.WithTimeout(r.sigs.Soft, tokenizeLimit)
+	defer cancel()
 	e, err := s.Tokenize(ctx)
 	if err != nil {
 		return nil // the lengths stay a guess, and the report says so

@@ -48,7 +48,7 @@ func Counts(w io.Writer, out *load.Outcome, hints Hints, color bool) {
 func template(out *load.Outcome) string {
 	prompts := out.Collector.Prompts()
 	if t := out.Template; t.First > 0 && out.Collector.Origins(metric.Inputs)[llm.Server] > 0 {
-		return fmt.Sprintf(", without the %d tokens of the chat template", t.First)
+		return fmt.Sprintf(", without the %d that the server adds to a prompt", t.First)
 	}
 	if prompts.Explained == 0 || prompts.Added() < 0.5 {
 		return ""
