@@ -27,7 +27,7 @@ export PATH := $(PATH):$(CACHE)/debian-mpiexec:$(CACHE)/debian-zsh:$(CACHE)/debi
 export PYTHONPYCACHEPREFIX := $(CACHE)/pycache
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help build redline demo test quick quick-scripts quick-unit flaky race-packages check unit unit-race unit-plain unit-native tools peers e2e e2e-timed e2e-rest fmt generate bench test-heavy soak fuzz heavy-rest heavy-tune heavy-timed cover dist wheel site clean
+.PHONY: help build redline demo test quick quick-scripts quick-unit flaky race-packages check unit unit-race unit-plain unit-native tools peers e2e e2e-timed e2e-rest fmt generate bench test-heavy soak fuzz heavy-rest heavy-tune heavy-timed heavy-vllm cover dist wheel site clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -107,7 +107,7 @@ peers: ## install what the end-to-end tests need into the cache folder
 # Tests that compare measured times, with a server's log or with another program, are named TestTimed and run alone. The others, which
 # mostly wait for windows, run four packages at once, the longest first, and four tests of each.
 LONGEST := ./e2e/browser ./e2e ./e2e/qa ./e2e/clients ./e2e/llm ./e2e/conformance ./e2e/fleet ./e2e/dist ./e2e/tokenizer ./e2e/newcomer ./e2e/faults ./e2e/stress ./e2e/tune ./e2e/kinds
-TIMED := ./e2e/tune ./e2e/find ./e2e/fleet ./e2e/interrupt ./e2e/accuracy ./e2e/llm ./e2e/planted ./e2e/pairs
+TIMED := ./e2e/tune ./e2e/find ./e2e/fleet ./e2e/interrupt ./e2e/accuracy ./e2e/llm ./e2e/vllm ./e2e/planted ./e2e/pairs
 TIMED_TESTS := ^TestTimed
 E2E = REDLINE_BIN_DIR=$(CURDIR)/bin $(GOTEST) -count=1 -timeout 60m
 e2e: build peers ## the built binary: scripts, accuracy, static check, the real Triton and perf_analyzer
@@ -136,8 +136,8 @@ STEADY := ^TestChecks$$/^(B1[3-5]_.|no_model|ground_truth|ranks)$$
 SHORTENED = $(shell grep -rlE 'outcome[.]Heavy|testkit[.]Rounds|e2e/guide"' --include='*.go' internal e2e | grep -vE '^internal/(stats|testkit)/' \
   | xargs -n 1 dirname | sort -u | sed 's|^|./|')
 HEAVY = REDLINE_HEAVY=1 $(E2E)
-test-heavy: ## whole windows and loads, GenAI-Perf, Model Analyzer, AIPerf, fuzzing; about an hour, ends with a summary
-	@REDLINE_HEAVY=1 FUZZTIME=5s $(TESTRUN) -repeat-until 74m -background fuzz=heavy-timed peers build heavy-rest+heavy-tune heavy-timed
+test-heavy: ## whole windows and loads, GenAI-Perf, Model Analyzer, AIPerf, vLLM, fuzzing; about an hour, ends with a summary
+	@REDLINE_HEAVY=1 FUZZTIME=5s $(TESTRUN) -repeat-until 74m -background fuzz=heavy-timed peers build heavy-rest+heavy-tune heavy-timed heavy-vllm
 
 soak: build ## every protocol at full speed for SOAK (30m) while the server fails each second; then two minutes of each fuzz target
 	REDLINE_HEAVY=1 SOAK=$(SOAK) $(E2E:60m=0) -v ./e2e/soak
@@ -153,7 +153,10 @@ heavy-tune: # searches on servers that only wait
 	$(HEAVY) -run '$(TIMED_TESTS)' ./e2e/tune
 
 heavy-timed: # the tests that measure, and steady windows
-	$(HEAVY) -p 1 -run '$(TIMED_TESTS)|$(STEADY)' $(filter-out ./e2e/tune,$(filter $(SHORTENED),$(TIMED))) ./e2e/qa
+	$(HEAVY) -p 1 -run '$(TIMED_TESTS)|$(STEADY)' $(filter-out ./e2e/tune ./e2e/vllm,$(filter $(SHORTENED),$(TIMED))) ./e2e/qa
+
+heavy-vllm: # a real vLLM, which uses all cores
+	$(HEAVY) -run '$(TIMED_TESTS)' ./e2e/vllm
 
 cover: ## coverage of the unit tests
 	go test -vet=off -coverprofile=coverage.out -coverpkg=./internal/... ./cmd/... ./internal/...

@@ -104,7 +104,7 @@ var layers = []layer{
 		why:     "the engine knows the service contract, no service kind and no wire",
 	},
 	{
-		name: "parts", packages: []string{"internal/service/kserve", "internal/service/kserve/modelconfig", "internal/service/clienttls", "internal/service/httppool", "internal/service/http2pool", "internal/service/grpcpool", "internal/llm/ready", "internal/calibrate/standin"},
+		name: "parts", packages: []string{"internal/service/kserve", "internal/service/kserve/modelconfig", "internal/service/clienttls", "internal/service/httppool", "internal/service/http2pool", "internal/service/grpcpool", "internal/llm/ready", "internal/llm/estimate", "internal/calibrate/standin"},
 		imports: []string{"model", "base", "wire", "proto"},
 		why:     "what several kinds share: how Triton describes a model, connections driven as slots, and questions to a server before a load",
 	},

@@ -163,6 +163,7 @@ func TestARunOfTheProgram(t *testing.T) {
 	writeTokenizer(t, tokenizer)
 	cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "redline"), "llm", "--embedded", "-m", "mock_llm", "--streaming", "--concurrency", "4",
 		"--request-count", "80", "--isl", "100", "--osl", "20", "--conversation-turn-mean", "2", "--tokenizer", tokenizer,
+		"--no-use-server-token-count", // as GenAI-Perf counts
 		"--artifact-dir", dir, "--exports", "all", "--slice-duration", "1")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, tail(string(out)))

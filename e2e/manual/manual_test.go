@@ -104,7 +104,9 @@ func newWorld(t *testing.T) *world {
 	w.addresses = string(addresses)
 
 	must(t, os.CopyFS(w.files, os.DirFS("testdata/files")))
-	must(t, os.CopyFS(filepath.Join(w.files, "Llama-3-8B"), os.DirFS(testkit.ChatTokenizer(t))))
+	for _, name := range []string{"Llama-3-8B", "Qwen2.5"} {
+		must(t, os.CopyFS(filepath.Join(w.files, name), os.DirFS(testkit.ChatTokenizer(t))))
+	}
 	w.measure(t, server.GRPC)
 	return w
 }

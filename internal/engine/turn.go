@@ -9,6 +9,7 @@ import (
 
 	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/minstd"
+	"github.com/redline-bench/redline/internal/pace"
 )
 
 // Order is how a paced loop chooses the source of a request. Except in RoundRobin, request n is due on worker
@@ -181,35 +182,39 @@ func (t *turns) Close(unsent bool) []Source {
 	return nil
 }
 
-// countDropped counts the requests that were due when the load was stopped and were not sent. A request with a send lag below
-// DelayedAfter is not counted: the load ended between its due time and its send.
-//
-// At a rate that cannot be sent, too many requests are due to count them one by one. Beyond maxCounted, countDropped
-// estimates the rest from the rate of those it counted.
+// countDropped counts the requests that were due when the load was stopped and were not sent.
 func (t *turns) countDropped() {
-	const maxCounted = 500_000
 	left := t.left()
 	if t.picked && t.quota != nil {
 		left++
 	}
-	due := t.load.Begin + int64(t.at)
-	latest, first, counted := clock.Now()-int64(DelayedAfter), due, 0
-	for ; due <= latest && left != 0; left-- {
+	t.e.CountDropped(t.load.Schedule, t.load.Begin, t.at, left)
+}
+
+// CountDropped adds to Dropped the requests of a schedule that are due and were not sent: the one that is due at an offset from begin, and
+// those that the schedule has after it, up to left of them; -1 is all. A request with a send lag below DelayedAfter is not counted: the
+// load ended between its due time and its send.
+//
+// At a rate that cannot be sent, too many requests are due to count them one by one. Beyond maxCounted, CountDropped estimates the
+// rest from the rate of those it counted.
+func (e *Engine) CountDropped(s pace.Schedule, begin int64, at time.Duration, left int) {
+	const maxCounted = 500_000
+	latest, first := time.Duration(clock.Now()-begin)-DelayedAfter, at
+	for counted := 0; at <= latest && left != 0; left-- {
 		if counted == maxCounted {
-			rest := float64(latest-due) / float64(max(1, due-first)) * maxCounted
+			rest := float64(latest-at) / float64(max(1, at-first)) * maxCounted
 			if left > 0 {
 				rest = min(rest, float64(left))
 			}
-			t.e.dropped.Add(uint64(rest))
+			e.dropped.Add(uint64(rest))
 			return
 		}
 		counted++
-		t.e.dropped.Add(1)
-		offset, ok := t.load.Schedule.Next()
-		if !ok {
+		e.dropped.Add(1)
+		var ok bool
+		if at, ok = s.Next(); !ok {
 			return
 		}
-		due = t.load.Begin + int64(offset)
 	}
 }
 

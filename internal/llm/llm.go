@@ -107,6 +107,10 @@ type Sample struct {
 	Usage     *Usage // what the server said, if anything
 	// Own is what our tokenizer counted, where it did so whatever the counts above come from.
 	Own *Own
+	// Implausible: the server's count of output tokens cannot be true, because the response has too many events with text.
+	Implausible bool
+	// AtLimit: the server says that it ended the response at a limit of its length.
+	AtLimit bool
 	// Text and Thought are the joined answer and its reasoning, where somebody wants them.
 	Text, Thought string
 	// Bytes on the wire: payload of the request and of its answers.
@@ -163,8 +167,35 @@ var originNames = [...]string{"unknown", "server usage", "tokenizer", "chunks", 
 
 func (o Origin) String() string { return originNames[o] }
 
-// Own are the counts of our own tokenizer; -1 where it did not count.
-type Own struct{ Input, Output int }
+// Own are the counts of our own tokenizer; -1 where it did not count. Prompt is the prompt as the server should see it, with the chat
+// template and special tokens.
+type Own struct{ Prompt, Output int }
+
+// Template is the number of tokens that a server's chat template adds to the texts of the first turn of a conversation, and of each
+// later turn. The zero value adds nothing.
+type Template struct {
+	First int `json:"first,omitzero"`
+	Later int `json:"later,omitzero"`
+}
+
+// Tokens is what the template adds to a request for a turn, which carries the earlier turns too. Requests that a file describes are not
+// known to be written by the template.
+func (t Template) Tokens(c *Conversation, turn int) int {
+	switch now := &c.Turns[turn]; {
+	case now.Messages != nil, now.Raw != nil:
+		return 0
+	case c.Alone:
+		return t.First
+	}
+	return t.First + turn*t.Later
+}
+
+// Estimate is how a server counts generated text, where no tokenizer does. The zero value means that a word counts as one token.
+type Estimate struct {
+	PerWord  float64  `json:"tokens_per_word,omitzero"`
+	Template Template `json:"chat_template,omitzero"`
+	By       string   `json:"by,omitzero"` // who counted
+}
 
 // Usage is what the server counted. A field that it left out is -1.
 type Usage struct {

@@ -64,6 +64,7 @@ func (p *Parts) Judge(lv *result.Level, l *measure.Load) (reasons []result.Reaso
 		return nil
 	}
 	l.CPU, l.Busy, l.GCPause, l.SchedDelay, l.Stalled, l.Standstill, l.MaxProcs = 0, 0, 0, 0, 0, 0, 0
+	l.Connections, l.ConnectionBusy = 0, 0
 	own := measure.Load{Wall: l.Wall, Held: l.Held, Options: l.Options}
 	for i, to := range p.workers.Readings() {
 		reasons = append(reasons, addWorker(lv, l, p.list[i], &to, p.load(i, &to, own))...)
@@ -79,6 +80,7 @@ func (p *Parts) load(i int, to *Reading, l measure.Load) measure.Load {
 	l.CPU = time.Duration(float64(u.CPU) * min(1, float64(l.Wall)/float64(max(1, to.At-from.At))))
 	l.Busy, l.MaxProcs = u.Busy, to.MaxProcs
 	l.GCPause, l.SchedDelay, l.Standstill, l.Stalled = to.GCPause, to.SchedDelay, to.Standstill, to.Stalled-from.Stalled
+	l.Connections, l.ConnectionBusy, l.Dropped = to.Connections, to.Busiest-from.Busiest, to.Dropped-from.Dropped
 	l.SendRate = float64(p.list[i].Sent()) / max(time.Nanosecond, l.Wall).Seconds()
 	return l
 }

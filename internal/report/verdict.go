@@ -51,10 +51,14 @@ func verdictWords(r *result.Result) (color, meaning string) {
 	case result.TooShort:
 		return yellow, "the run is too short to judge"
 	case result.Failed:
-		if r.Error == "" {
-			return red, "responses were wrong"
+		answered := func(lv result.Level) bool { return lv.Client.Requests > 0 }
+		switch {
+		case r.Error != "":
+			return red, "the run did not complete"
+		case len(r.Levels) > 0 && !slices.ContainsFunc(r.Levels, answered):
+			return red, "nothing was measured"
 		}
-		return red, "the run did not complete"
+		return red, "responses were wrong"
 	case result.ServerFailed:
 		return red, "too many requests failed"
 	case result.Interrupted:

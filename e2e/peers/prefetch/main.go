@@ -13,6 +13,7 @@ import (
 
 	"github.com/redline-bench/redline/e2e/peers"
 	"github.com/redline-bench/redline/e2e/tokenizer"
+	"github.com/redline-bench/redline/e2e/vllm"
 	"github.com/redline-bench/redline/internal/cleantext"
 )
 
@@ -75,6 +76,7 @@ func all(heavy bool) []peer {
 
 func heavyOnly() []peer {
 	return []peer{
+		of("vLLM", vllm.Install),
 		list("AIPerf", peers.AIPerf), list("Model Analyzer", peers.ModelAnalyzer),
 		of("Ruby", peers.InstallRuby), of("QEMU", peers.InstallQEMU), of("OpenTelemetry Collector", peers.InstallCollector),
 	}

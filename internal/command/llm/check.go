@@ -138,6 +138,7 @@ func (p *Plan) checkLoad(f *plan.Faults) {
 	}
 	f.When(len(p.SessionStages) > 0 && len(p.Concurrency) > 0, "--concurrency-stages and --concurrency exclude each other")
 	f.When(p.Spread > 0 && p.Data.Pairs != "", "--random-range-ratio and --sequence-distribution exclude each other")
+	f.When(p.ServerCounts && p.OwnCounts, "--use-server-token-count and --no-use-server-token-count exclude each other")
 	f.When(p.Chunks && p.NoUsage, "--per-chunk-usage and --no-usage exclude each other")
 	f.When((p.UserRate > 0) != (p.Users > 0), "--user-centric-rate and --num-users need each other")
 	f.When(p.Fixed && p.NoFix, "--fixed-schedule and --no-fixed-schedule exclude each other")

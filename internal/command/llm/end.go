@@ -87,6 +87,11 @@ func (r *run) noAnswer() error {
 		}
 		return fmt.Errorf("no request succeeded: %s%s%s", f[0].Text, advice(f[0].Class), r.modelsListed(f[0].Class))
 	}
+	for i := range r.res.Levels {
+		if m := r.res.Levels[i].Metric("canceled_request_count"); m != nil && m.Avg > 0 {
+			return fmt.Errorf("no request was completed: all %.0f were canceled; lower --request-cancellation-rate, or give requests more time", m.Avg)
+		}
+	}
 	return errors.New("no request was made: the prompts are used up, or the time was too short")
 }
 

@@ -90,6 +90,7 @@ func (r *traffic) task() (*fleet.Task, error) {
 			t.Secrets = append(t.Secrets, arg)
 		}
 	}
+	p.Data.Estimate = r.data.Estimate
 	if r.opts.Embedded {
 		p.Embedded, p.URLs = false, r.urls[:1]
 	}

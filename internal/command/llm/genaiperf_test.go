@@ -62,6 +62,7 @@ func TestSwitchValues(t *testing.T) {
 	f("--streaming true -m x", "--streaming -m x")
 	f("--streaming=True", "--streaming")
 	f("--streaming false -m x", "--no-streaming -m x")
+	f("--use-server-token-count false -m x", "--no-use-server-token-count -m x")
 	f("--no-fixed-schedule=false", "--fixed-schedule")
 	f("--verbose false", "")
 	f("-m true --streaming", "-m true --streaming")

@@ -14,6 +14,7 @@ import (
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/command/class"
 	"github.com/redline-bench/redline/internal/command/outcome"
+	"github.com/redline-bench/redline/internal/llm"
 	"github.com/redline-bench/redline/internal/llm/load"
 	"github.com/redline-bench/redline/internal/llm/metric"
 	"github.com/redline-bench/redline/internal/option"
@@ -88,6 +89,7 @@ type run struct {
 	lost    error // files that could not be written
 	// serverGone: failed requests ended the last level.
 	serverGone bool
+	lesson     *lesson // of a warm-up, about the lengths of prompts; nil: none, or its end was told
 	// together is what a class of a scenario shares with the others; nil in a run of its own.
 	together *class.Together
 }
@@ -173,8 +175,8 @@ func (r *run) measureLevels() (limits [][]result.Reason, stopped string, err err
 // config is what the nth measurement of a level works with.
 func (r *traffic) config(n int) load.Config {
 	return load.Config{
-		Service: r.svc, Endpoint: r.ep, Options: r.load, Count: r.tok.count(), UseServer: r.opts.ServerCounts || r.tok == nil,
-		ChatTemplate: r.template, Open: func() (load.Source, error) { return r.source(n) },
+		Service: r.svc, Endpoint: r.ep, Options: r.load, Count: r.tok.count(), Counting: r.opts.counting(),
+		ChatTemplate: r.template, Rendered: r.rendered(), Template: func() llm.Template { return r.data.Estimate.Template }, Open: func() (load.Source, error) { return r.source(n) },
 		RequestHeader: "X-Request-ID", SessionHeader: r.opts.Session, Tracing: r.tracing,
 	}
 }
@@ -211,6 +213,7 @@ func (r *run) level(index int, lv load.Level) (*load.Outcome, error) {
 			return nil, err
 		}
 		files.wire(&cfg)
+		r.learnLengths(&cfg)
 		showResponses(&cfg, head, responses)
 		pages, err := r.watchServer(index, n, lv)
 		if err != nil {

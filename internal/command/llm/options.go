@@ -93,6 +93,7 @@ func (o *options) targetRows() []option.Row {
 		{Long: "request-timeout-seconds", Arg: "TIME", Default: "6h", Help: "time limit of a request; a request that takes longer fails", To: seconds(&o.Timeout)},
 		{Long: "max-response-bytes", Arg: "SIZE", Default: "32MiB", Help: "size limit of a response, decompressed and with all its events; a request with a larger response fails", To: option.Bytes(&o.Largest, 1, plan.MostResponse)},
 		{Long: "http-version", Arg: "VERSION", Help: "HTTP version: auto, 1.1 or 2", To: plan.HTTPVersion(&o.HTTP)},
+		{Long: "connections", Arg: "N", Default: "0", Help: "gRPC and HTTP/2: number of connections to each address; 0 chooses", To: option.Int(&o.Conns, 0)},
 		{Long: "ssl-grpc-use-ssl", Help: "gRPC: use TLS", To: option.Switch(&o.GRPCTLS)},
 		{Long: "ca-file", Also: "ssl-https-ca-certificates-file ssl-grpc-root-certifications-file", Arg: "FILE", Help: "PEM file of certificate authorities to trust, instead of the system's", To: option.Text(&o.TLS.CAFile)},
 		{Long: "cert-file", Also: "ssl-https-client-certificate-file ssl-grpc-certificate-chain-file", Arg: "FILE", Help: "PEM file of this client's certificate", To: option.Text(&o.TLS.CertFile)},

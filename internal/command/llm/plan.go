@@ -41,6 +41,7 @@ type Plan struct {
 	GRPCTLS   bool                       `json:"grpc_tls,omitzero"`
 	HTTP      string                     `json:"http_version,omitzero"` // empty chooses
 	Insecure  bool                       `json:"insecure,omitzero"`
+	Conns     int                        `json:"connections,omitzero"` // over gRPC and HTTP/2; 0 chooses
 	Embedded  bool                       `json:"embedded,omitzero"`
 
 	Concurrency   []int           `json:"concurrency,omitzero"`
@@ -91,7 +92,8 @@ type Plan struct {
 	ChatTemplate bool            `json:"apply_chat_template,omitzero"`
 	SystemFile   string          `json:"system_prompt_file,omitzero"`
 	Spread       float64         `json:"random_range_ratio,omitzero"` // of lengths around their means, as a share
-	ServerCounts bool            `json:"server_token_count,omitzero"`
+	ServerCounts bool            `json:"server_token_count,omitzero"` // even those that cannot be true, and for input lengths
+	OwnCounts    bool            `json:"tokenizer_count,omitzero"`    // output lengths by the tokenizer
 
 	Artifacts   string        `json:"artifact_dir,omitzero"`
 	Prefix      string        `json:"export_prefix,omitzero"`

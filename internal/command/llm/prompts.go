@@ -26,7 +26,8 @@ func (o *options) promptRows() []option.Row {
 		{Long: "tokenizer-path", Arg: "FILE|DIR", Help: "other name of --tokenizer; also selects --console blocks", To: option.Text(&o.tokenizerPath)},
 		{Long: "apply-chat-template", Help: "count and generate prompts with the tokenizer's chat template, as the server sees them; endpoints that take one text, " +
 			"such as completions, receive the rendered text", To: option.Switch(&o.ChatTemplate)},
-		{Long: "use-server-token-count", Help: "use the server's token counts even if a tokenizer is given", To: option.Switch(&o.ServerCounts)},
+		{Long: "use-server-token-count", Help: "use the server's token counts for prompts too, and even where they cannot be true", To: option.Switch(&o.ServerCounts)},
+		{Long: "no-use-server-token-count", Help: "count responses with the tokenizer, as AIPerf does", To: option.Switch(&o.OwnCounts)},
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/redline-bench/redline/internal/convert"
+	api "github.com/redline-bench/redline/internal/llm/endpoint"
 	"github.com/redline-bench/redline/internal/llm/load"
 	"github.com/redline-bench/redline/internal/llm/text"
 	"github.com/redline-bench/redline/internal/report"
@@ -46,13 +47,35 @@ func (r *run) workload() string {
 		return "generated, without text"
 	}
 	words := fmt.Sprintf("generated, %s%s tokens", exact, joined(r.opts.Inputs, d.Input.Mean))
-	if n := r.info.TemplateTokens; n > 0 {
-		words += fmt.Sprintf(" (%d of them the chat template's)", n)
+	switch e := r.info.Estimate; {
+	case r.info.TemplateTokens > 0:
+		words += fmt.Sprintf(" (%d of them the chat template's)", r.info.TemplateTokens)
+	case e.PerWord > 0:
+		words += fmt.Sprintf(" (%.2f a word by %s)", e.PerWord, e.By)
+	case r.learns():
+		words += " (the warm-up tells how many a word has)"
+	case !r.info.Exact:
+		words += " (a word counts as one)"
 	}
 	if asked := joined(r.opts.Lengths, d.Output.Mean); asked != "0" {
 		words += fmt.Sprintf("; %s output tokens requested", asked)
 	}
 	return words
+}
+
+// hints are what to try where responses do not have the requested length.
+func (p *Plan) hints() text.Hints {
+	h := text.Hints{Shorter: ": --extra-inputs ignore_eos:true prevents that where the server knows it"}
+	if api.Kind(p.Kind).SetsLeast() && !p.ExactOutput {
+		h.Shorter = ": --output-tokens-mean-deterministic prevents that, by ignore_eos and min_tokens"
+	}
+	if _, ok := p.Extra["ignore_eos"]; ok || p.ExactOutput {
+		h.Shorter = ", although ignore_eos asks it not to"
+	}
+	if api.Kind(p.Kind) == api.Chat && !p.Legacy {
+		h.Longer = " max_completion_tokens: --use-legacy-max-tokens sends it as max_tokens"
+	}
+	return h
 }
 
 // joined is the list of an option, or its one value.
@@ -82,8 +105,9 @@ func (r *run) show(out *load.Outcome, lv load.Level) {
 		list = slices.Concat(list, out.Collector.Adjusted())
 	}
 	fmt.Fprint(r.Stdout, text.Metrics(list, r.opts.Verbose, r.Style().TableWidth()))
+	fmt.Fprint(r.Stdout, r.learned())
 	if out.Collector != nil { // else the level was measured before the run was taken up
-		text.Counts(r.Stdout, out, r.Style().Color)
+		text.Counts(r.Stdout, out, r.opts.hints(), r.Style().Color)
 	}
 	client := out.Level
 	client.Client.First = nil // the table has it

@@ -12,6 +12,7 @@ import (
 	"github.com/redline-bench/redline/internal/llm"
 	"github.com/redline-bench/redline/internal/llm/dataset"
 	api "github.com/redline-bench/redline/internal/llm/endpoint"
+	"github.com/redline-bench/redline/internal/llm/load"
 	"github.com/redline-bench/redline/internal/tokenizer"
 )
 
@@ -64,15 +65,56 @@ func downloaded(name string, getenv func(string) string) string {
 
 // applyTemplate has prompts counted and made with the chat template of the tokenizer.
 func (r *traffic) applyTemplate() error {
-	o := r.opts
 	if !r.tok.t.HasTemplate() {
 		return fmt.Errorf("--apply-chat-template: %w", tokenizer.ErrNoTemplate)
 	}
-	r.template = api.NewChatTemplate(api.Options{Kind: api.Kind(o.Kind), Model: o.model(), Extra: o.Extra}, r.tok.t)
+	r.template = api.NewChatTemplate(r.endpointOptions(), r.tok.t)
 	r.data.ChatTokens = func(c *llm.Conversation, turn int, answers []string) (int, error) {
 		return r.template.Tokens(&api.Request{Conversation: c, Turn: turn, Answers: answers})
 	}
 	return nil
+}
+
+// counting says which token counts are used.
+func (p *Plan) counting() load.Counting {
+	switch {
+	case p.ServerCounts:
+		return load.ServerAlways
+	case p.OwnCounts:
+		return load.TokenizerFirst
+	}
+	return load.ServerFirst
+}
+
+// rendered counts a prompt as the server should see it; nil where that is not known: there is no tokenizer, or it has no chat template.
+func (r *traffic) rendered() func(*api.Request) (int, error) {
+	k := api.Kind(r.opts.Kind)
+	switch {
+	case r.tok == nil || r.template != nil:
+		return nil
+	case k.TakesText():
+		return func(q *api.Request) (int, error) {
+			n := 0
+			for _, text := range q.Conversation.Turns[q.Turn].Texts {
+				n += r.tok.t.Count(text, true)
+			}
+			return n, nil
+		}
+	case r.opts.talks() && r.tok.t.HasTemplate():
+		template := api.NewChatTemplate(r.endpointOptions(), r.tok.t)
+		return func(q *api.Request) (int, error) {
+			if len(q.Conversation.Turns[q.Turn].Media) > 0 {
+				return -1, nil // an image has tokens too
+			}
+			return template.Tokens(q)
+		}
+	}
+	return nil
+}
+
+// endpointOptions are what the chat template must know of a request.
+func (r *traffic) endpointOptions() api.Options {
+	return api.Options{Kind: api.Kind(r.opts.Kind), Model: r.opts.model(), Extra: r.opts.Extra}
 }
 
 // Encode and Count make it a dataset.Tokenizer.

@@ -240,7 +240,7 @@ func (r *traffic) target() error {
 	k := api.Kind(o.Kind)
 	t := plan.Target{
 		Kind: plan.OpenAI, Protocol: plan.HTTP, URL: r.urls[0], Model: o.model(), Headers: slices.Clone(o.Headers), TLS: o.TLS, Call: plan.Async, Timeout: r.load.Timeout,
-		HTTPVersion: o.HTTP, MaxResponse: o.Largest,
+		HTTPVersion: o.HTTP, MaxResponse: o.Largest, Connections: o.Conns,
 	}
 	t.TLS.CertType, t.TLS.KeyType, t.TLS.VerifyHostLevel = "PEM", "PEM", 2
 	t.TLS.SkipVerifyPeer, t.TLS.SkipVerifyHost = o.Insecure, o.Insecure
@@ -331,7 +331,10 @@ func (r *traffic) connect() error {
 			return err
 		}
 	}
-	return o.Wait.For(r.sigs.Soft, &ready.Model{Name: o.model(), Services: list, Endpoint: r.ep})
+	if err := o.Wait.For(r.sigs.Soft, &ready.Model{Name: o.model(), Services: list, Endpoint: r.ep}); err != nil {
+		return err
+	}
+	return r.askLengths(list[0])
 }
 
 // body is the template of requests; what has no brace is the name of its file.

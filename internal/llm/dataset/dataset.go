@@ -278,9 +278,11 @@ func (s *Source) Close() error { return s.from.Close() }
 func (s *Source) Describe() Info {
 	i := Info{
 		Conversations: s.Len(), Sampling: s.o.Sampling.String(), Timed: s.Timed(), Hash: s.hash, Seed: s.o.Seed,
-		Exact: s.d.m.prose.Exact(), Inexact: s.d.m.inexact, TemplateTokens: s.d.m.frame.overhead(true),
+		Exact: s.d.m.prose.Exact(), Inexact: s.d.m.inexact, TemplateTokens: s.d.m.frame.overhead(true), Estimate: s.o.Estimate,
 	}
 	s.from.describe(&i)
+	made := s.o.Input.Set() || s.o.Pairs != "" || s.o.Rankings.Passages.Set()
+	i.Generated = s.o.Path == "" && made || i.Format == Mooncake || i.Format == Bailian || i.Format == BurstGPT
 	i.Cache = s.cached()
 	return i
 }

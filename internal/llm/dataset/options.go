@@ -67,6 +67,8 @@ type Options struct {
 	Media    Media    `json:"media,omitzero"`
 	Rankings Rankings `json:"rankings,omitzero"`
 
+	// Estimate says how long generated prompts are without a tokenizer.
+	Estimate llm.Estimate `json:"estimate,omitzero"`
 	// ChatTokens, if set, counts the input tokens of a turn with the model's chat template, given the responses to earlier turns.
 	// Lengths of generated prompts then include the template's own tokens.
 	ChatTokens func(c *llm.Conversation, turn int, answers []string) (int, error) `json:"-"`
@@ -268,6 +270,10 @@ type Info struct {
 	// whose length could not be reached exactly.
 	Exact   bool `json:"exact"`
 	Inexact int  `json:"inexact,omitempty"`
+	// Generated: texts are made, not read from a file; a trace has only their lengths.
+	Generated bool `json:"-"`
+	// Estimate is where lengths that are not exact come from.
+	Estimate llm.Estimate `json:"estimate,omitzero"`
 	// TemplateTokens is how many of the input tokens of a first turn are the chat template's own; 0 if none is applied.
 	TemplateTokens int    `json:"chat_template_tokens,omitempty"`
 	Cache          Cached `json:"prefix_cache"`

@@ -36,6 +36,7 @@ func newMaker(o *Options, tok Tokenizer) (*maker, error) {
 		m.prose = prose.New(tok)
 	} else {
 		m.prose = prose.New(nil)
+		m.prose.PerWord = o.Estimate.PerWord
 	}
 	m.media = mediaMaker{m: &o.Media}
 	var err error

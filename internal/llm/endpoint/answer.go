@@ -45,6 +45,15 @@ func (a *Answer) finish(quoted []byte) bool {
 	return true
 }
 
+// AtLimit reports whether the server says that it ended the response because of a limit of its length.
+func (a *Answer) AtLimit() bool {
+	switch string(a.Finish) {
+	case "length", "max_tokens", "incomplete": // of OpenAI's chat and completions and TGI, of Anthropic, of OpenAI's responses
+		return true
+	}
+	return false
+}
+
 // text adds content: a quoted JSON string. It ignores an empty one.
 func (a *Answer) text(quoted []byte, kind llm.ChunkKind) {
 	if len(quoted) <= 2 {

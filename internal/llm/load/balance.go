@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync/atomic"
+	"time"
 
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
@@ -89,6 +90,17 @@ func (t *spread) Flush() {
 	for _, tr := range t.of {
 		tr.Flush()
 	}
+}
+
+// Connections implements service.Multiplexer.
+func (t *spread) Connections() (n int, busiest time.Duration) {
+	for _, tr := range t.of {
+		if m, ok := tr.(service.Multiplexer); ok {
+			more, busy := m.Connections()
+			n, busiest = n+more, max(busiest, busy)
+		}
+	}
+	return n, busiest
 }
 
 func (t *spread) Cut(slot int, class record.Class) {

@@ -25,6 +25,7 @@ type collection struct {
 	usage     llm.Usage
 	tokenizer llm.Own
 	wire      []llm.Answer
+	template  llm.Template // of the server, as far as it is known
 	measured  *metric.Collector
 	win       *measure.Window
 	timeline  *measure.Timeline
@@ -32,7 +33,7 @@ type collection struct {
 	parts     profile.Parts
 	hold      holding
 	index     uint64
-	checked   int   // answers of the phase that the tokenizer has counted too
+	checked   int   // responses of the phase whose counts were compared with the tokenizer's
 	row       int   // failures in a row
 	lastDue   int64 // of the phase
 	lastSent  int64
@@ -52,9 +53,6 @@ type collection struct {
 	}
 }
 
-// ownChecks is how many answers are counted by the tokenizer too where the server's counts are used.
-const ownChecks = 100
-
 // begin starts the counts of a phase at a time. Those of a warm-up are thrown away.
 func (r *run) begin(p *phase, from int64) {
 	o := &r.cfg.Options
@@ -73,6 +71,9 @@ func (r *run) begin(p *phase, from int64) {
 		r.until = &metric.Watch{Target: *o.Until}
 	}
 	r.beginParts(setup, from)
+	if r.cfg.Template != nil {
+		r.template = r.cfg.Template()
+	}
 	r.checked, r.row, r.lastN, r.shown, r.lastDue, r.lastSent, r.lastEnd, r.output = 0, 0, 0, from, 0, 0, 0, recentRate{}
 	r.ends, r.idleNs, r.pausedNs = nil, 0, 0
 }
@@ -169,76 +170,6 @@ func (r *run) judge(a *ask, s *llm.Sample, events []record.Event, data []byte) {
 		s.Text, s.Thought = string(r.answer.Text), string(r.answer.Thought)
 	}
 	r.tokens(a, s)
-}
-
-// tokens counts, and notes where each count comes from.
-func (r *run) tokens(a *ask, s *llm.Sample) {
-	ans := &r.answer
-	if ans.Counted {
-		r.usage = ans.Usage
-		s.Usage = &r.usage
-	}
-	if a.input < 0 && a.turn > 0 { // off the load's path
-		var err error
-		if a.input, err = r.countInput(a.conv, a.turn, a.answers); err != nil {
-			a.phase.fail(err)
-		}
-	}
-	useServer := r.cfg.UseServer || r.cfg.Count == nil
-	own := r.cfg.Count != nil && (!useServer || r.checked < ownChecks)
-	text, thought := 0, 0
-	if own {
-		r.checked++
-		text = r.cfg.Count(string(ans.Text))
-		if len(ans.Calls) > 0 {
-			text += r.cfg.Count(string(ans.Calls))
-		}
-		if len(ans.Thought) > 0 {
-			thought = r.cfg.Count(string(ans.Thought))
-		}
-		r.tokenizer = llm.Own{Input: a.input, Output: text + thought}
-		s.Own = &r.tokenizer
-	}
-	u := &ans.Usage
-	switch {
-	case useServer && ans.Counted && u.Prompt >= 0:
-		s.Input = llm.Count{Tokens: u.Prompt, From: llm.Server}
-	case a.input >= 0:
-		s.Input = llm.Count{Tokens: a.input, From: llm.Tokenizer}
-	}
-	switch {
-	case useServer && ans.Counted && u.Completion >= 0:
-		s.Output = llm.Count{Tokens: max(0, u.Completion-max(0, u.Reasoning)), From: llm.Server}
-		if u.Reasoning >= 0 {
-			s.Reasoning = llm.Count{Tokens: u.Reasoning, From: llm.Server}
-		}
-	case own && len(ans.Text)+len(ans.Thought)+len(ans.Calls) > 0:
-		s.Output = llm.Count{Tokens: text, From: llm.Tokenizer}
-		if len(ans.Thought) > 0 {
-			s.Reasoning = llm.Count{Tokens: thought, From: llm.Tokenizer}
-		}
-	case ans.Streamed:
-		r.byChunks(s)
-	}
-}
-
-// byChunks takes each chunk for as many tokens as it is known to carry, or for one.
-func (r *run) byChunks(s *llm.Sample) {
-	from := llm.Counted
-	for _, c := range s.Chunks {
-		if c.Tokens == 0 {
-			from = llm.Chunks // a guess
-		}
-	}
-	for _, c := range s.Chunks {
-		to := &s.Output
-		if c.Kind == llm.Thought {
-			to = &s.Reasoning
-		}
-		to.From = from
-		to.Tokens += int(max(1, c.Tokens))
-	}
-	s.Output.From = from
 }
 
 // count adds a sample where it belongs.
@@ -415,7 +346,7 @@ func (r *run) outcome() *Outcome {
 	started, usage := float64(p.started.Load()-p.startedBefore), p.after.Since(p.before)
 	load := measure.Load{
 		SendRate: started / wall.Seconds(), Wall: wall, CPU: usage.CPU, Busy: usage.Busy, GCPause: usage.GCPause, SchedDelay: usage.SchedDelay,
-		Stalled: r.eng.Stalled() - p.stalled, Standstill: r.pulse.Longest(p.measured, p.ended),
+		Stalled: r.eng.Stalled() - p.stalled, Dropped: r.eng.Dropped() - p.dropped, Standstill: r.pulse.Longest(p.measured, p.ended),
 		MaxProcs: runtime.GOMAXPROCS(0), Options: measure.Options{Rate: "--request-rate", Records: "some of --exports"},
 		// A cap on requests in flight, or on those that wait for their first token, holds others back as it is meant to.
 		Held: r.lv.Open() && r.lv.Concurrency > 0 || r.cfg.Options.Prefill > 0,
@@ -426,6 +357,8 @@ func (r *run) outcome() *Outcome {
 	case len(r.lv.Stages) == 0 && r.cfg.Options.Prefill == 0:
 		load.Idle, load.Paused = time.Duration(r.idleNs), time.Duration(r.pausedNs)
 	}
+	connections, busiest := r.eng.Connections()
+	load.Connections, load.ConnectionBusy = connections, busiest-p.busiest
 	lv.Client.SendRate = load.SendRate
 	limits := r.parts.Judge(&lv, &load)
 	lv.Health = r.win.Health(load)
@@ -442,6 +375,7 @@ func (r *run) outcome() *Outcome {
 	lv.ClientLimited = len(reasons) > 0
 	return &Outcome{
 		Level: lv, Reasons: reasons, Collector: r.measured, Stopped: r.stop.text, Interrupted: r.stop.interrupted, ServerGone: r.stop.failures, Dropped: r.dropped.Load(),
+		Template: r.template,
 	}
 }
 

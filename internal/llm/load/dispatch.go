@@ -3,6 +3,7 @@ package load
 import (
 	"container/heap"
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -28,7 +29,8 @@ func (r *run) startOpen(ctx context.Context, p *phase, begin beginning) error {
 	case p.lv.Users > 0:
 		d.next = d.users()
 	default:
-		d.next = d.paced(pace.Part(newSchedule(&p.lv, &p.load, r.cfg.Options.Seed), p.deal))
+		d.schedule = pace.Part(newSchedule(&p.lv, &p.load, r.cfg.Options.Seed), p.deal)
+		d.next = d.paced
 	}
 	loop := &engine.Paced{Arrivals: d, Begin: p.start, Slots: firstSlots, Cap: mostSlots}
 	if c := p.deal.Segment.Share(p.lv.Concurrency); c > 0 {
@@ -44,6 +46,8 @@ type dispatcher struct {
 	p    *phase
 	next func(ctx context.Context) (j *job, ok bool) // blocks until a job is known, not until it is due
 	last *job                                        // that next returned
+	// schedule are the due times of a load at a rate, after that of last; nil: turns have due times of their own.
+	schedule pace.Schedule
 }
 
 var _ engine.Arrivals = (*dispatcher)(nil)
@@ -81,11 +85,40 @@ func (*dispatcher) Ended(int, bool) bool { return true }
 func (d *dispatcher) Close(unsent bool) []engine.Source {
 	if unsent {
 		d.p.started.Add(-1)
+	}
+	d.countDropped(unsent)
+	if unsent {
 		d.p.drop()
 	}
 	d.p.finish()
 	d.p.drop()
 	return nil
+}
+
+// countDropped counts the requests that are due and were not sent because the load was stopped. If unsent, the last job is one of them.
+func (d *dispatcher) countDropped(unsent bool) {
+	p, s, left := d.p, d.schedule, -1
+	waiting := d.r.turns.dues(p.start)
+	if s == nil {
+		s = pace.Fixed(waiting)
+	}
+	if p.limit > 0 {
+		left = int(p.limit - p.started.Load())
+	} else if p.last.Load() { // no conversation is left but those under way
+		left = len(waiting)
+		if unsent {
+			left++
+		}
+	}
+	at, ok := time.Duration(0), true
+	if unsent {
+		at = time.Duration(d.last.due - p.start)
+	} else {
+		at, ok = s.Next()
+	}
+	if ok {
+		d.r.own.CountDropped(s, p.start, at, left)
+	}
 }
 
 // job makes the job of a session's next turn.
@@ -107,29 +140,27 @@ func (d *dispatcher) ended() bool {
 	return d.p.over.Load() || d.p.last.Load() && d.p.pending.Load() <= 1 && d.r.turns.empty()
 }
 
-// paced takes due times from a schedule. At each, a conversation that waits for its next turn goes before a new one. When
+// paced takes the next due time from the schedule. At each, a conversation that waits for its next turn goes before a new one. When
 // no new conversation is left, a due time without a turn waits for one.
-func (d *dispatcher) paced(s pace.Schedule) func(context.Context) (*job, bool) {
-	return func(ctx context.Context) (*job, bool) {
-		offset, ok := s.Next()
-		if !ok {
+func (d *dispatcher) paced(ctx context.Context) (*job, bool) {
+	offset, ok := d.schedule.Next()
+	if !ok {
+		return nil, false
+	}
+	due := d.p.start + int64(offset)
+	for {
+		t := d.r.turns.take(due)
+		if t == nil {
+			t = d.p.converse()
+		}
+		if t != nil {
+			j := d.job(t, due)
+			return j, j != nil
+		}
+		if d.ended() || !d.r.turns.wait(ctx, coarse) && ctx.Err() != nil {
 			return nil, false
 		}
-		due := d.p.start + int64(offset)
-		for {
-			t := d.r.turns.take(due)
-			if t == nil {
-				t = d.p.converse()
-			}
-			if t != nil {
-				j := d.job(t, due)
-				return j, j != nil
-			}
-			if d.ended() || !d.r.turns.wait(ctx, coarse) && ctx.Err() != nil {
-				return nil, false
-			}
-			due = max(due, clock.Now())
-		}
+		due = max(due, clock.Now())
 	}
 }
 
@@ -274,6 +305,18 @@ func (t *turns) earliest() (*session, int64) {
 		return nil, 0
 	}
 	return t.queue[0].session, t.queue[0].due
+}
+
+// dues are when the turns are due, from start, in order.
+func (t *turns) dues(start int64) []time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var out []time.Duration
+	for _, w := range t.queue {
+		out = append(out, time.Duration(w.due-start))
+	}
+	slices.Sort(out)
+	return out
 }
 
 func (t *turns) empty() bool {

@@ -25,6 +25,8 @@ type server struct {
 	tokens     int
 	// connections is how many can be opened; 0 is no limit.
 	connections int
+	// shared is the number of connections that carry many requests each, and work half of the time; 0: each request has its own.
+	shared int
 	// answer, when set, stands in for the stream of request n: its events and its failure.
 	answer func(n int64, body string) ([]string, *service.Error)
 
@@ -61,7 +63,7 @@ func (s *server) Prepare(in service.Inputs) (service.Request, error) {
 func (s *server) Outputs([]byte) ([]tensor.Tensor, error) { return nil, nil }
 func (s *server) Close() error                            { return nil }
 func (s *server) Open(_ context.Context, sink service.Sink) (service.Transport, error) {
-	return &wire{s: s, sink: sink}, nil
+	return &wire{s: s, sink: sink, opened: clock.Now()}, nil
 }
 
 type wire struct {
@@ -70,6 +72,13 @@ type wire struct {
 	mu   sync.Mutex
 	cuts []chan record.Class
 	wg   sync.WaitGroup
+
+	opened int64
+}
+
+// Connections implements service.Multiplexer.
+func (w *wire) Connections() (n int, busiest time.Duration) {
+	return w.s.shared, time.Duration(clock.Now()-w.opened) / 2
 }
 
 func (w *wire) Grow(_ context.Context, n int) error {
@@ -214,7 +223,7 @@ func config(t *testing.T, s *server, count int, turns ...llm.Turn) load.Config {
 		t.Fatal(err)
 	}
 	return load.Config{
-		Service: s, Endpoint: e, UseServer: true, Options: load.Options{Grace: 10 * time.Second},
+		Service: s, Endpoint: e, Options: load.Options{Grace: 10 * time.Second},
 		Open: func() (load.Source, error) { return &prompts{left: count, turns: turns}, nil },
 	}
 }

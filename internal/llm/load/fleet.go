@@ -69,6 +69,7 @@ func (r *run) conduct(ctx, hard context.Context, p *phase) error {
 	r.watch.reset(r.cfg.First)
 	f := r.cfg.Fleet
 	f.Sync(func() {}) // every worker has sent a reading
+	r.readBefore(p)
 	o := Order{Warmup: p.warm, Text: r.cfg.KeepText, Wire: r.cfg.KeepWire, Bodies: r.cfg.Bodies != nil}
 	if err := f.Begin(ctx, o, func(at int64) {
 		p.start, p.measured = at, at

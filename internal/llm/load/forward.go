@@ -19,6 +19,8 @@ const (
 	markAsked    // the client was told to end it
 	markUsage
 	markOwn
+	markImplausible
+	markAtLimit
 )
 
 // packer writes the row of a request.
@@ -56,7 +58,7 @@ func (p *packer) count(c llm.Count) {
 func pack(b []byte, a *ask, s *llm.Sample) []byte {
 	p := packer{b: b, base: s.Sent}
 	marks := byte(0)
-	for i, set := range [...]bool{s.Streamed, s.Cut, a.cut, s.Usage != nil, s.Own != nil} { // in the order of the marks
+	for i, set := range [...]bool{s.Streamed, s.Cut, a.cut, s.Usage != nil, s.Own != nil, s.Implausible, s.AtLimit} { // in the order of the marks
 		if set {
 			marks |= 1 << i
 		}
@@ -80,7 +82,7 @@ func pack(b []byte, a *ask, s *llm.Sample) []byte {
 		}
 	}
 	if s.Own != nil {
-		p.number(s.Own.Input)
+		p.number(s.Own.Prompt)
 		p.number(s.Own.Output)
 	}
 	p.number(len(s.Chunks))
@@ -155,6 +157,7 @@ func (r *run) unpack(row []byte, rec *record.Record, a *ask, s *llm.Sample) erro
 	*s = llm.Sample{Slot: rec.Slot, Due: rec.Due, Sent: rec.Sent, Class: rec.Class, In: rec.Out, Out: rec.In}
 	marks := u.Octet()
 	s.Streamed, s.Cut, a.cut = marks&markStreamed != 0, marks&markCut != 0, marks&markAsked != 0
+	s.Implausible, s.AtLimit = marks&markImplausible != 0, marks&markAtLimit != 0
 	for _, to := range []*string{&s.Conversation, &s.RequestID, &s.Session, &s.Err, &s.Text, &s.Thought} {
 		*to = string(u.bytes())
 	}
@@ -175,7 +178,7 @@ func (r *run) unpack(row []byte, rec *record.Record, a *ask, s *llm.Sample) erro
 	}
 	if marks&markOwn != 0 {
 		s.Own = &r.tokenizer
-		r.tokenizer = llm.Own{Input: u.number(), Output: u.number()}
+		r.tokenizer = llm.Own{Prompt: u.number(), Output: u.number()}
 	}
 	for range u.length() {
 		c := llm.Chunk{Kind: llm.ChunkKind(u.Octet()), Tokens: int32(u.number()), At: u.time()}

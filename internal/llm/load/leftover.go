@@ -93,7 +93,10 @@ func (past) Stop()                       {}
 func (past) Wait(context.Context) error  { return nil }
 func (past) InFlight() int               { return 0 }
 func (past) Stalled() time.Duration      { return 0 }
+func (past) Dropped() uint64             { return 0 }
 func (past) Failed() <-chan struct{}     { return nil }
 func (past) Failures() []engine.Failure  { return nil }
 func (past) GivenUp() *engine.StallError { return nil }
 func (past) Close() error                { return nil }
+
+func (past) Connections() (n int, busiest time.Duration) { return 0, 0 }

@@ -39,11 +39,15 @@ type Config struct {
 	Endpoint endpoint.Endpoint
 	// Open starts the conversations anew, for each phase.
 	Open func() (Source, error)
-	// Count counts tokens by the tokenizer; nil where there is none. UseServer prefers the server's counts.
-	Count     func(text string) int
-	UseServer bool
+	// Count counts tokens by the tokenizer; nil where there is none. Counting says when it is used.
+	Count    func(text string) int
+	Counting Counting
 	// ChatTemplate, when set, counts the input; it needs Count.
 	ChatTemplate *endpoint.ChatTemplate
+	// Rendered counts the prompt as the server should see it, to compare the server's count with; nil where that is not known.
+	Rendered func(*endpoint.Request) (int, error)
+	// Template returns what the server's chat template adds to a prompt, as far as that is known before a phase; it may be nil.
+	Template func() llm.Template
 	// KeepText hands samples on with their texts, KeepWire with their bytes.
 	KeepText, KeepWire bool
 	// RequestHeader names the header with an id of each request, SessionHeader that with one of its conversation;
@@ -173,6 +177,8 @@ type Outcome struct {
 	// Interrupted: the user ended it. ServerGone: failed requests did.
 	Interrupted bool
 	ServerGone  bool
+	// Template is what the server's chat template adds to a prompt, where input lengths were counted without it.
+	Template llm.Template
 	// Dropped are turns that were not asked because one before them failed.
 	Dropped uint64
 }

@@ -91,7 +91,7 @@ func TestChatTemplateCounts(t *testing.T) {
 		t.Fatal(err)
 	}
 	cfg := config(t, quick(), 3, llm.Turn{Texts: []string{"one two"}, InputTokens: 99}, llm.Turn{Texts: []string{"three"}})
-	cfg.UseServer, cfg.Count = false, func(text string) int { return tok.Count(text, false) }
+	cfg.Count = func(text string) int { return tok.Count(text, false) }
 	cfg.ChatTemplate = endpoint.NewChatTemplate(endpoint.Options{Kind: endpoint.Chat}, tok)
 	cfg.Sample = func(x *llm.Sample) {
 		// <s> user: … <end> assistant: and then t0 t1 t2 t3 <end> user: three <end> assistant:

@@ -45,8 +45,10 @@ type phase struct {
 	cut           atomic.Bool   // what did not end in time was cut
 	before        vitals.Reading
 	after         vitals.Reading
-	stalled       time.Duration // by the engine, before the phase
-	ended         int64
+	// Readings of the engine before the phase.
+	stalled, busiest time.Duration
+	dropped          uint64
+	ended            int64
 }
 
 // lastCounted is the last send time of requests that count: none of a warm-up do, nor those that are sent in the cool-down.
@@ -165,7 +167,7 @@ func (r *run) phase(ctx, hard context.Context, p *phase) error {
 	if r.cfg.Measured != nil && !p.warm {
 		r.cfg.Measured()
 	}
-	p.before, p.stalled = vitals.Read(), r.eng.Stalled()
+	r.readBefore(p)
 	p.start = clock.Now()
 	p.measured = p.start
 	p.counted = p.lastCounted(r.cfg.Options.Cooldown)
@@ -177,6 +179,12 @@ func (r *run) phase(ctx, hard context.Context, p *phase) error {
 		return err
 	}
 	return r.finish(ctx, hard, p, stop)
+}
+
+// readBefore takes the readings with which the measured time begins.
+func (r *run) readBefore(p *phase) {
+	p.before, p.stalled, p.dropped = vitals.Read(), r.eng.Stalled(), r.eng.Dropped()
+	_, p.busiest = r.eng.Connections()
 }
 
 // ready makes a phase the one that is carried out. The context that it returns ends with the load.

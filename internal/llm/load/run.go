@@ -52,6 +52,8 @@ type requests interface {
 	Wait(ctx context.Context) error
 	InFlight() int
 	Stalled() time.Duration
+	Dropped() uint64
+	Connections() (n int, busiest time.Duration)
 	Failed() <-chan struct{}
 	Failures() []engine.Failure
 	GivenUp() *engine.StallError

@@ -161,6 +161,7 @@ func (c *crew) Readings() []profile.Reading {
 	out := make([]profile.Reading, len(c.parts))
 	for i := range out {
 		out[i] = profile.Reading{Name: fmt.Sprintf("w%d", i), At: clock.Now(), MaxProcs: 2}
+		out[i].Connections, out[i].Busiest = c.parts[i].Engine().Connections()
 	}
 	if c.lost.Load() {
 		out[len(out)-1].Lost = "it sent nothing for 4.4s"
@@ -179,10 +180,19 @@ func (c *crew) Worker(slot uint32) int      { return int(slot) % len(c.parts) }
 func (c *crew) Broken() error               { return c.broken }
 func (c *crew) Failed() <-chan struct{}     { return c.failed }
 func (c *crew) Stalled() time.Duration      { return 0 }
+func (c *crew) Dropped() uint64             { return 0 }
 func (c *crew) ClearFailures()              {}
 func (c *crew) Close() error                { return nil }
 func (c *crew) Failures() []engine.Failure  { return nil }
 func (c *crew) GivenUp() *engine.StallError { return nil }
+
+// Connections counts those of all workers.
+func (c *crew) Connections() (n int, busiest time.Duration) {
+	for _, r := range c.Readings() {
+		n, busiest = n+r.Connections, max(busiest, r.Busiest)
+	}
+	return n, busiest
+}
 
 // onFleet carries out a level with n workers in simulated time.
 func onFleet(t *testing.T, cfg load.Config, lv load.Level, n int, during func(*crew)) (out *load.Outcome, c *crew) {
@@ -497,6 +507,17 @@ func (b *broken) Next() (*llm.Conversation, bool) {
 func (b *broken) Err() error { return fmt.Errorf("line 3: no prompt") }
 
 // A worker that is lost is named in the reasons of the level.
+func TestTheConnectionsOfAFleetAreThoseOfItsWorkers(t *testing.T) {
+	s := &server{first: 10 * time.Millisecond, tokens: 1, shared: 2}
+	cfg := config(t, s, -1)
+	cfg.Options.Requests = 40
+	out, _ := onFleet(t, cfg, load.Level{Mode: plan.Concurrency, Concurrency: 2}, 2, nil)
+	h, w := out.Level.Health, out.Level.Workers[1].Health
+	if h.Connections != 4 || h.ConnectionBusy < 0.4 || w.Connections != 2 || w.ConnectionBusy < 0.4 {
+		t.Errorf("%d connections, busy %g; of the second worker %d, %g", h.Connections, h.ConnectionBusy, w.Connections, w.ConnectionBusy)
+	}
+}
+
 func TestALostWorkerIsNamed(t *testing.T) {
 	s := &server{first: 10 * time.Millisecond, tokens: 1}
 	cfg := config(t, s, -1)

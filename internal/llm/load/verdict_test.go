@@ -8,6 +8,7 @@ import (
 	"github.com/redline-bench/redline/internal/llm/load"
 	"github.com/redline-bench/redline/internal/llm/metric"
 	"github.com/redline-bench/redline/internal/pace"
+	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/service"
 )
 
@@ -51,6 +52,41 @@ func TestACapIsNotTheClientsLimit(t *testing.T) {
 	out := run(t, cfg, capped)
 	if h := &out.Level.Health; len(out.Reasons) > 0 || h.LagP99Ns < int64(100*time.Millisecond) {
 		t.Errorf("lag %s, %+v", time.Duration(h.LagP99Ns), out.Reasons)
+	}
+}
+
+// Requests that were due and could not be sent before the end are counted, whatever held them back.
+func TestRequestsThatWereNeverSentAreCounted(t *testing.T) {
+	f := func(lv load.Level, limit int, want uint64, turns ...llm.Turn) {
+		t.Helper()
+		cfg := config(t, &server{first: 10 * time.Millisecond, tokens: 1, gap: time.Millisecond}, -1, turns...)
+		cfg.Options.Duration, cfg.Options.Grace, cfg.Options.Arrival, cfg.Options.Requests = time.Second, time.Second, load.Constant, limit
+		lv.Concurrency = 1
+		out := run(t, cfg, lv)
+		total := out.Collector.Requests() + out.Level.Health.Dropped
+		if d := out.Level.Health.Dropped; total < want-1 || total > want+1 || want == 200 && d < 50 {
+			t.Errorf("%s: %d sent, %d dropped, %d were due", lv.String(), out.Collector.Requests(), d, want)
+		}
+	}
+	f(rate(200), 0, 200)
+	f(rate(200), 0, 200, llm.Turn{Texts: []string{"a"}}, llm.Turn{Texts: []string{"b"}})
+	f(rate(200), 20, 20)
+	f(rate(20), 0, 20)
+	f(load.Level{Mode: plan.RequestRate, Rate: 20, Users: 2}, 0, 20)
+}
+
+// The level says how many connections carried the requests, and that they are what limits it.
+func TestSharedConnectionsAreReported(t *testing.T) {
+	s := quick()
+	s.shared = 2
+	cfg := config(t, s, 40)
+	cfg.Options.Warmup.Requests = 20
+	for _, svc := range []service.Service{s, load.NewBalanced([]service.Service{s})} {
+		cfg.Service = svc
+		h := run(t, cfg, closed(4)).Level.Health
+		if h.Connections != 2 || h.ConnectionBusy < 0.49 || h.ConnectionBusy > 0.51 {
+			t.Errorf("%d connections, busy for %g of the time; want 2 and 0.5", h.Connections, h.ConnectionBusy)
+		}
 	}
 }
 

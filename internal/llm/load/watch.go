@@ -77,7 +77,7 @@ func (r *run) watched(p *phase, now int64) bool {
 
 // measureFrom begins the measured time anew.
 func (r *run) measureFrom(p *phase, now int64) {
-	p.before, p.stalled = vitals.Read(), r.eng.Stalled()
+	r.readBefore(p)
 	r.eng.Sync(func() {
 		p.measured, p.startedBefore = now, p.started.Load()
 		r.begin(p, now)

@@ -37,6 +37,7 @@ type Collector struct {
 	ok, failed, cut, good uint64
 	mismatched            uint64 // output lengths that differ from the requested one
 	disagree              uint64 // token counts in which server and tokenizer differ
+	checks                checks
 	from                  [3]Origins
 	busyNs                int64 // of all requests, failed ones too
 	firstSent, lastEnd    int64 // of whole responses
@@ -105,9 +106,10 @@ func (c *Collector) Add(s *llm.Sample) (Values, bool) {
 	c.from[Outputs][s.Output.From]++
 	c.from[Reasonings][s.Reasoning.From]++
 	c.judged(meets(c.o.Goodput, &v))
-	if d := math.Abs(v[AskedDiff]); d > 5 || math.Abs(v[OutputLength]-v[Asked]) > 50 {
+	if mismatch(v[OutputLength], v[Asked]) {
 		c.mismatched++
 	}
+	c.checks.add(s, &v)
 	if v[PromptDiff] > discrepancy || v[CompletionDiff] > discrepancy {
 		c.disagree++
 	}
@@ -137,9 +139,6 @@ func (c *Collector) judged(good bool) {
 	}
 }
 
-// discrepancy is the allowed difference between the server's count and ours, in percent.
-const discrepancy = 10
-
 // pool adds the gaps between chunks.
 func (c *Collector) pool(s *llm.Sample) {
 	if !s.Streamed {
@@ -168,12 +167,6 @@ func (c *Collector) Cut() uint64 { return c.cut }
 
 // Origins returns the sources of the counts of Inputs, Outputs or Reasonings.
 func (c *Collector) Origins(which int) Origins { return c.from[which] }
-
-// Mismatched is the number of responses whose length differs from the requested one.
-func (c *Collector) Mismatched() uint64 { return c.mismatched }
-
-// Disagree is the number of requests for which the server's counts differ from ours by more than a tenth.
-func (c *Collector) Disagree() uint64 { return c.disagree }
 
 // Sum and Mean are of the values of one quantity; Mean is 0 if there are none.
 func (c *Collector) Sum(id ID) float64 { return c.series[id].Sum() }

@@ -29,19 +29,20 @@ const (
 	Decode
 	Prefill
 	InputLength
+	UsagePrompt
 	OutputLength
 	OutputTokens
 	ReasoningTokens
 	Thinking
 	Asked
 	AskedDiff
-	UsagePrompt
 	UsageCompletion
 	UsageTotal
 	UsageReasoning
 	UsageCached
 	PromptDiff
 	CompletionDiff
+	TokenizerDiff
 	TTFTSent
 	LatencySent
 	Lag
@@ -82,19 +83,20 @@ var definitions = [numIDs]Definition{
 	Decode:          {Tag: "decode_duration", Name: "Decode Duration", Unit: ms},
 	Prefill:         {Tag: "prefill_throughput_per_user", Name: "Prefill Throughput Per User", Unit: perUser, Higher: true},
 	InputLength:     {Tag: "input_sequence_length", Name: "Input Sequence Length", Unit: tokens, Alias: []string{"isl"}, Plain: true},
+	UsagePrompt:     {Tag: "usage_prompt_tokens", Name: "Usage Prompt Tokens", Unit: tokens, Plain: true},
 	OutputLength:    {Tag: "output_sequence_length", Name: "Output Sequence Length", Unit: tokens, Alias: []string{"osl"}, Plain: true},
 	OutputTokens:    {Tag: "output_token_count", Name: "Output Token Count", Unit: tokens},
 	ReasoningTokens: {Tag: "reasoning_token_count", Name: "Reasoning Token Count", Unit: tokens, Plain: true},
 	Thinking:        {Tag: "thinking_efficiency", Name: "Thinking Efficiency", Unit: "ratio"},
 	Asked:           {Tag: "requested_osl", Name: "Requested OSL", Unit: tokens},
 	AskedDiff:       {Tag: "osl_mismatch_diff_pct", Name: "OSL Mismatch Diff %", Unit: percent},
-	UsagePrompt:     {Tag: "usage_prompt_tokens", Name: "Usage Prompt Tokens", Unit: tokens},
 	UsageCompletion: {Tag: "usage_completion_tokens", Name: "Usage Completion Tokens", Unit: tokens},
 	UsageTotal:      {Tag: "usage_total_tokens", Name: "Usage Total Tokens", Unit: tokens},
 	UsageReasoning:  {Tag: "usage_reasoning_tokens", Name: "Usage Reasoning Tokens", Unit: tokens},
 	UsageCached:     {Tag: "usage_prompt_cache_read_tokens", Name: "Usage Prompt Cache Read Tokens", Unit: tokens, Plain: true},
 	PromptDiff:      {Tag: "usage_prompt_tokens_diff_pct", Name: "Usage Prompt Diff %", Unit: percent},
 	CompletionDiff:  {Tag: "usage_completion_tokens_diff_pct", Name: "Usage Completion Diff %", Unit: percent},
+	TokenizerDiff:   {Tag: "tokenizer_output_diff_pct", Name: "Tokenizer Output Diff %", Unit: percent},
 	TTFTSent:        {Tag: "time_to_first_token_from_send", Name: "Time to First Token (from send)", Unit: ms, Plain: true},
 	LatencySent:     {Tag: "request_latency_from_send", Name: "Request Latency (from send)", Unit: ms, Plain: true},
 	Lag:             {Tag: "send_lag", Name: "Send Lag", Unit: ms, Plain: true},
@@ -239,8 +241,11 @@ func (v *Values) usage(s *llm.Sample) {
 	set(UsageReasoning, u.Reasoning)
 	set(UsageCached, u.Cached)
 	if s.Own != nil {
-		v[PromptDiff] = difference(u.Prompt, s.Own.Input)
+		v[PromptDiff] = difference(u.Prompt, s.Own.Prompt)
 		v[CompletionDiff] = difference(u.Completion, s.Own.Output)
+		if u.Completion > 0 && s.Own.Output > 0 {
+			v[TokenizerDiff] = 100 * (float64(s.Own.Output)/float64(u.Completion) - 1)
+		}
 	}
 }
 

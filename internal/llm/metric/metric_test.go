@@ -48,7 +48,7 @@ func TestFormulas(t *testing.T) {
 	s := stream(60, 70, 90, 110)
 	s.Asked = 5
 	s.Usage = &llm.Usage{Prompt: 100, Completion: 4, Total: 104, Reasoning: -1, Cached: 25}
-	s.Own = &llm.Own{Input: 80, Output: 5}
+	s.Own = &llm.Own{Prompt: 80, Output: 5}
 	v, ok := metric.Of(s, false)
 	if !ok {
 		t.Fatal("no values")
@@ -58,7 +58,7 @@ func TestFormulas(t *testing.T) {
 		"inter_token_latency": 50.0 / 3, "output_token_throughput_per_user": 60, "e2e_output_token_throughput": 40, "decode_duration": 50,
 		"prefill_throughput_per_user": 2000, "input_sequence_length": 100, "output_sequence_length": 4, "output_token_count": 4,
 		"requested_osl": 5, "osl_mismatch_diff_pct": -20, "usage_prompt_tokens": 100, "usage_completion_tokens": 4, "usage_total_tokens": 104,
-		"usage_prompt_cache_read_tokens": 25, "usage_prompt_tokens_diff_pct": 25, "usage_completion_tokens_diff_pct": 20,
+		"usage_prompt_cache_read_tokens": 25, "usage_prompt_tokens_diff_pct": 25, "usage_completion_tokens_diff_pct": 20, "tokenizer_output_diff_pct": 25,
 		"vllm_ttft": 45, "vllm_e2el": 102, "vllm_tpot": (102.0 - 45) / 3, "guidellm_tpot": 25, "guidellm_itl": 50.0 / 3, "guidellm_request_latency": 103,
 	}
 	if d := cmp.Diff(want, byTag(v), near); d != "" {

@@ -18,7 +18,7 @@ import (
 // hidden are totals that only -v shows.
 var hidden = []string{
 	"min_request_timestamp", "max_response_timestamp", "completed_request_count", "total_output_tokens", "total_usage_prompt_tokens",
-	"total_usage_completion_tokens", "total_usage_total_tokens", "total_usage_prompt_cache_read_tokens",
+	"total_usage_completion_tokens", "total_usage_total_tokens", "total_usage_prompt_cache_read_tokens", "usage_discrepancy_count",
 }
 
 // columnsOf are the percentiles of the table.

@@ -2,13 +2,14 @@
 //
 // The text is a random walk over the word pairs of a small corpus, so that it reads and compresses like English and does not
 // repeat for long. Words are chosen by the number of tokens that each adds. The text is then encoded again and corrected until
-// the tokenizer counts exactly the requested number. Without a tokenizer one word counts as one token, which is approximate.
+// the tokenizer counts exactly the requested number. Without a tokenizer a word counts as a fixed number of tokens, which is approximate.
 //
 // A Writer is not safe for concurrent use. The same seed gives the same text.
 package prose
 
 import (
 	_ "embed" // the corpus
+	"math"
 	"math/rand/v2"
 	"strings"
 )
@@ -23,7 +24,10 @@ type Counter interface{ Count(text string) int }
 
 // Writer makes texts for one tokenizer.
 type Writer struct {
-	count  Counter
+	count Counter
+	// PerWord is the number of tokens of a word where there is no tokenizer; 0 is 1.
+	PerWord float64
+
 	next   [][]int32 // by word: the words that follow it in the corpus
 	words  []string
 	cost   []int    // by word: the tokens that " word" adds
@@ -32,7 +36,7 @@ type Writer struct {
 	glue   []string // texts that add one token without a space, if no word does
 }
 
-// New makes a writer. A nil counter counts words.
+// New makes a writer. Without a counter it counts words.
 func New(count Counter) *Writer {
 	w := &Writer{count: count}
 	w.read(corpus)
@@ -41,7 +45,7 @@ func New(count Counter) *Writer {
 		w.cost[i] = w.adds(" " + word)
 		if w.cost[i] == 1 {
 			w.ones = append(w.ones, int32(i))
-			if w.Tokens(word) == 1 && !strings.ContainsAny(word, ".,") {
+			if w.size(word) == 1 && !strings.ContainsAny(word, ".,") {
 				w.starts = append(w.starts, int32(i))
 			}
 		}
@@ -79,16 +83,40 @@ func (w *Writer) read(text string) {
 	w.next[prev] = append(w.next[prev], 0)
 }
 
-// Tokens is the length of a text by the writer's tokenizer, or in words.
+// Tokens is the length of a text by the writer's tokenizer, or by its number of words.
 func (w *Writer) Tokens(text string) int {
+	n := w.size(text)
+	if w.Exact() {
+		return n
+	}
+	return int(math.Round(float64(n) * w.perWord()))
+}
+
+// size is the length of a text in the units that a draft is made of: tokens, or words if there is no tokenizer.
+func (w *Writer) size(text string) int {
 	if w.count == nil {
 		return len(strings.Fields(text))
 	}
 	return w.count.Count(text)
 }
 
-// adds is how many tokens a text adds after a common word.
-func (w *Writer) adds(piece string) int { return w.Tokens("so"+piece) - w.Tokens("so") }
+// units are how many units make n tokens.
+func (w *Writer) units(n int) int {
+	if w.Exact() {
+		return n
+	}
+	return max(1, int(math.Round(float64(n)/w.perWord())))
+}
+
+func (w *Writer) perWord() float64 {
+	if w.PerWord > 0 {
+		return w.PerWord
+	}
+	return 1
+}
+
+// adds is how many units a text adds after a common word.
+func (w *Writer) adds(piece string) int { return w.size("so"+piece) - w.size("so") }
 
 // Text makes a text of n tokens that begins with lead, whose tokens count. It reports whether the length is exact.
 func (w *Writer) Text(r *rand.Rand, n int, lead string) (string, bool) {
@@ -98,10 +126,10 @@ func (w *Writer) Text(r *rand.Rand, n int, lead string) (string, bool) {
 	t := draft{w: w, r: r, word: -1}
 	t.b = append(t.b, lead...)
 	if lead != "" {
-		t.used = w.Tokens(lead)
+		t.used = w.size(lead)
 	}
 	t.lead = len(t.b)
-	t.fill(n)
+	t.fill(w.units(n))
 	if w.count == nil {
 		return string(t.b), false
 	}
@@ -111,6 +139,7 @@ func (w *Writer) Text(r *rand.Rand, n int, lead string) (string, bool) {
 // Block makes a text of the first n tokens of an endless text that the generator determines: a shorter block is a prefix of a
 // longer one. Blocks joined with a space have the sum of their lengths.
 func (w *Writer) Block(b []byte, r *rand.Rand, n int) []byte {
+	n = w.units(n)
 	if len(w.starts) == 0 || len(w.ones) == 0 {
 		for range n {
 			b = append(b, w.filler(r)...)
@@ -160,7 +189,7 @@ func (t *draft) add(piece string, cost int) {
 	t.used += cost
 }
 
-// fill adds words until n tokens are used by the words' own costs.
+// fill adds words until n units are used by the words' own costs.
 func (t *draft) fill(n int) {
 	w := t.w
 	if len(t.b) == 0 && len(w.starts) > 0 {

@@ -71,6 +71,28 @@ func TestWithoutTokenizer(t *testing.T) {
 	}
 }
 
+// With a known number of tokens per word, texts have as many words as make the requested tokens.
+func TestTokensPerWord(t *testing.T) {
+	w := prose.New(nil)
+	w.PerWord = 1.25
+	f := func(n int, lead string, words int) {
+		t.Helper()
+		text, exact := w.Text(gen(1, 1), n, lead)
+		if got := len(strings.Fields(text)); got != words || exact || !strings.HasPrefix(text, lead) {
+			t.Errorf("%d tokens behind %q: %d words, want %d", n, lead, got, words)
+		}
+	}
+	f(100, "", 80)
+	f(1, "", 1)
+	f(105, "[mark] it", 84)
+	if n := w.Tokens("one two three four"); n != 5 {
+		t.Errorf("four words have %d tokens", n)
+	}
+	if n := len(strings.Fields(string(w.Block(nil, gen(3, 1), 100)))); n != 80 {
+		t.Errorf("a block of 100 tokens has %d words", n)
+	}
+}
+
 func TestBlocks(t *testing.T) {
 	c := greedy{5}
 	w := prose.New(c)
