@@ -34,7 +34,6 @@ import (
 	"github.com/redline-bench/redline/internal/refserver/khttp"
 	"github.com/redline-bench/redline/internal/refserver/metrics"
 	"github.com/redline-bench/redline/internal/refserver/model"
-	"github.com/redline-bench/redline/internal/refserver/null"
 	"github.com/redline-bench/redline/internal/refserver/openai"
 	"github.com/redline-bench/redline/internal/refserver/pause"
 	"github.com/redline-bench/redline/internal/refserver/reqlog"
@@ -73,8 +72,6 @@ type Config struct {
 	AnyMethod int
 	// Seed makes scripted randomness repeat.
 	Seed uint64
-	// Null sends prepared responses as fast as possible; see package null. It does not support Token.
-	Null bool
 	// Faults makes models fail, by name; see package fault. Die is called to end the process at once.
 	Faults map[string]string
 	Die    func()
@@ -102,7 +99,6 @@ type Server struct {
 	trace     *core.TraceSettings
 	grpc      []*grpc.Server
 	http      []*http.Server
-	null      *null.Server
 	base      context.Context // ends when the server ends
 	stop      func() bool
 	once      sync.Once
@@ -111,9 +107,6 @@ type Server struct {
 
 // Start starts a server; it runs until Close or until ctx ends.
 func Start(ctx context.Context, cfg Config) (*Server, error) {
-	if cfg.Null && cfg.Token != "" {
-		return nil, errors.New("null mode does not support a bearer token; omit one of the two options")
-	}
 	listeners, err := listenAll(ctx, cfg.HTTP, cfg.GRPC, cfg.Metrics, cfg.OpenAI, cfg.TorchServe, cfg.TFServing)
 	if err != nil {
 		return nil, err
@@ -169,21 +162,15 @@ func (s *Server) serve(cfg Config, l []net.Listener) error {
 	if c.Faults, err = fault.New(cfg.Faults, s.clock, die); err != nil {
 		return err
 	}
-	if cfg.Null {
-		if s.null, err = null.Start(c, cfg.Spans, l[0], l[1], cfg.TLS); err != nil {
-			return err
-		}
-	} else {
-		s.serveHTTP(watched(0), cfg.Spans.HTTP(guard(cfg.Token, c.Faults.HTTP(khttp.New(c)))), cfg.TLS)
-		s.serveGRPC(watched(1), cfg, func(g *grpc.Server) { kgrpc.Register(g, c) })
-	}
+	s.serveHTTP(watched(0), cfg.Spans.HTTP(guard(cfg.Token, c.Faults.HTTP(khttp.New(c)))), cfg.TLS)
+	s.serveGRPC(watched(1), cfg, func(g *grpc.Server) { kgrpc.Register(g, c) })
 	s.serveHTTP(l[2], guard(cfg.Token, metrics.Handler(c, cfg.GPUs)), cfg.TLS)
 	s.serveGRPC(c.Faults.Listener(l[5]), cfg, func(g *grpc.Server) { tfserving.Register(g, c) })
 	pace, err := tempo.New(cfg.Pace, cfg.Seed, 2)
 	if err != nil {
 		return err
 	}
-	llm := openai.New(openai.Config{Pace: pace, Token: cfg.Token, Clock: s.clock, Log: s.log, Departures: c.Departures, Null: cfg.Null})
+	llm := openai.New(openai.Config{Pace: pace, Token: cfg.Token, Clock: s.clock, Log: s.log, Departures: c.Departures})
 	s.serveHTTP(watched(3), cfg.Spans.HTTP(c.Faults.HTTP(llm)), cfg.TLS)
 	torch := torchserve.New(torchserve.Config{Delay: cfg.Delays["torchserve"], Clock: s.clock, Log: s.log})
 	s.serveHTTP(c.Faults.Listener(l[4]), cfg.Spans.HTTP(guard(cfg.Token, c.Faults.HTTP(torch))), cfg.TLS)
@@ -270,9 +257,6 @@ func (s *Server) end() error {
 			cut := time.AfterFunc(time.Second, func() { _ = h.Close() })
 			_ = h.Shutdown(s.base)
 			cut.Stop()
-		}
-		if s.null != nil {
-			s.null.Close()
 		}
 		for _, g := range s.grpc {
 			g.Stop()

@@ -20,18 +20,11 @@ import (
 // traceparent is the header of the nth request of a test.
 func traceparent(n int) string { return fmt.Sprintf("00-%032x-%016x-01", n, n) }
 
-// Every traced request has one span, over each protocol, also in null mode, and also if it fails. Requests that are not traced have
-// none.
+// Every traced request has one span, over each protocol, also if it fails. Requests that are not traced have none.
 func TestSpans(t *testing.T) {
-	for _, null := range []bool{false, true} {
-		t.Run(fmt.Sprintf("null=%t", null), func(t *testing.T) { testSpans(t, null) })
-	}
-}
-
-func testSpans(t *testing.T, null bool) {
 	var mu sync.Mutex
 	got := map[byte]spans.Span{}
-	s := start(t, refserver.Config{Null: null, Spans: func(s spans.Span) {
+	s := start(t, refserver.Config{Spans: func(s spans.Span) {
 		mu.Lock()
 		defer mu.Unlock()
 		if _, twice := got[s.Trace[15]]; twice {

@@ -174,8 +174,6 @@ func (o *options) paceRows() []option.Row {
 		{Long: "slowdown", Arg: "SHARE", Help: "share by which these times grow for each request in flight beyond --slowdown-above, such as 0.1", To: option.Float(&p.Slowdown, 0, 1e9)},
 		{Long: "slowdown-above", Arg: "N", Help: "number of requests in flight that do not slow each other down", To: option.Int(&p.Free, 0)},
 		{Long: "seed", Arg: "N", Default: "0", Help: "seed of all random delays and faults", To: option.Uint(&o.config.Seed, math.MaxUint64)},
-		{Long: "null", Help: "send prepared responses as fast as possible, without reading the request's content: for benchmarks and calibration. " +
-			"Tokens are sent without delay unless --ttft or --itl is given", To: option.Switch(&o.config.Null)},
 	})
 }
 
@@ -190,12 +188,6 @@ func parse(ctx context.Context, args []string, secrets *secret.Set) (*options, e
 	p := &o.config.Pace
 	if p.Distribution == "" && (p.FirstDev > 0 || p.EachDev > 0) {
 		p.Distribution = "normal"
-	}
-	if o.config.Null && !table.Given("ttft") {
-		p.First = 0
-	}
-	if o.config.Null && !table.Given("itl") {
-		p.Each = 0
 	}
 	if err := o.secure(); err != nil {
 		return nil, err

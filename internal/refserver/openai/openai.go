@@ -34,8 +34,6 @@ type Config struct {
 	Log   *reqlog.Log
 	// Departures records when responses over HTTP/2 were sent; nil if there is no log.
 	Departures *departure.Board
-	// Null sends the events of a response without delays together.
-	Null bool
 }
 
 // Handler answers all interfaces.
@@ -105,7 +103,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, f func(*exchange
 	err = x.options()
 	x.out = stream.New(w, x.script)
 	x.out.Follow(h.cfg.Departures.Request(r))
-	x.out.Log, x.out.Eager = h.cfg.Log.On(), !h.cfg.Null || x.ttft > 0 || x.itl > 0
+	x.out.Log = h.cfg.Log.On()
 	if err == nil && x.script.Status != 0 {
 		err = &apiError{x.script.Status, "server_error", onPurpose}
 	}

@@ -27,7 +27,7 @@ func (s Sink) unary(ctx context.Context, in any, info *grpc.UnaryServerInfo, nex
 	if err == nil {
 		span.Respond()
 	}
-	s.EndRPC(span, info.FullMethod, int(status.Code(err)))
+	s.endRPC(span, info.FullMethod, int(status.Code(err)))
 	return out, err
 }
 
@@ -40,7 +40,7 @@ func (s Sink) stream(server any, stream grpc.ServerStream, info *grpc.StreamServ
 	err := next(server, watched)
 	watched.mu.Lock()
 	defer watched.mu.Unlock()
-	s.EndRPC(watched.span, info.FullMethod, int(status.Code(err)))
+	s.endRPC(watched.span, info.FullMethod, int(status.Code(err)))
 	return err
 }
 
@@ -51,8 +51,8 @@ func (s Sink) start(ctx context.Context) (Span, bool) {
 	return Span{}, false
 }
 
-// EndRPC gives the span of a gRPC request to the sink when its server has ended with a status code.
-func (s Sink) EndRPC(span Span, method string, code int) {
+// endRPC gives the span of a gRPC request to the sink when its server has ended with a status code.
+func (s Sink) endRPC(span Span, method string, code int) {
 	span.finish()
 	span.Name, span.Version, span.RPC, span.Status, span.Failed = strings.TrimPrefix(method, "/"), "2", true, code, code != 0
 	s(span)

@@ -171,19 +171,3 @@ func (c *Counters) Snapshot() Snapshot {
 	out.Failures = maps.Clone(c.now.Failures)
 	return out
 }
-
-// Bulk adds n requests that got a response from memory, each an execution of its own that took no time.
-func (c *Counters) Bulk(n uint64, batch int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now.Inferences += n * uint64(max(batch, 1))
-	c.now.Executions += n
-	for _, d := range []*Duration{&c.now.Success, &c.now.Queue, &c.now.ComputeInput, &c.now.ComputeInfer, &c.now.ComputeOutput} {
-		d.Count += n
-	}
-	b := c.batch(batch)
-	for _, d := range []*Duration{&b.Input, &b.Infer, &b.Output} {
-		d.Count += n
-	}
-	c.now.LastInference = time.Now()
-}

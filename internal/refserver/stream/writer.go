@@ -28,8 +28,6 @@ type Writer struct {
 	started bool
 	cut     bool
 
-	// Eager: each event is written at once. Otherwise events are written together in large blocks.
-	Eager bool
 	// Log is whether times are kept.
 	Log    bool
 	tokens []int
@@ -41,11 +39,8 @@ type Writer struct {
 
 // New makes a writer; nothing is written before the first event.
 func New(w http.ResponseWriter, script Script) *Writer {
-	return &Writer{w: w, control: http.NewResponseController(w), script: script, Eager: true}
+	return &Writer{w: w, control: http.NewResponseController(w), script: script}
 }
-
-// large limits the bytes that wait if Eager is false.
-const large = 32 << 10
 
 // Started reports whether the head of the response was sent, so that errors must go into the stream.
 func (w *Writer) Started() bool { return w.started }
@@ -92,7 +87,7 @@ func (w *Writer) Event(name string, data []byte, tokens int) error {
 		w.mu.Unlock()
 		w.tokens = append(w.tokens, tokens)
 	}
-	if w.held < w.script.Merge || !w.Eager && len(w.buf) < large {
+	if w.held < w.script.Merge {
 		return nil
 	}
 	return w.flush()

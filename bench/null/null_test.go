@@ -3,6 +3,7 @@ package null
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -16,23 +17,14 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/redline-bench/redline/internal/proto/kserve"
-	"github.com/redline-bench/redline/internal/refserver/core"
-	"github.com/redline-bench/redline/internal/refserver/kgrpc"
-	"github.com/redline-bench/redline/internal/refserver/khttp"
-	"github.com/redline-bench/redline/internal/refserver/model"
-	"github.com/redline-bench/redline/internal/refserver/pause"
 )
 
 func newServer(t testing.TB) *Server {
-	clock := pause.New()
-	models, err := model.Open(model.Options{Runtime: model.Runtime{Clock: clock}})
+	s, err := Start(context.Background(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { models.Close(); clock.Close() })
-	c := core.New(models, nil)
-	s := &Server{core: c, handler: khttp.New(c), service: kgrpc.New(c)}
-	s.kinds.byKey = map[key]*kind{}
+	t.Cleanup(func() { _ = s.Close() })
 	return s
 }
 
@@ -106,13 +98,8 @@ func TestWebAnswersCarryTheirOwnIDs(t *testing.T) {
 			t.Errorf("answer %d does not end in sum and difference", i)
 		}
 	}
-	s.count()
-	m, err := s.core.Models.Get("simple", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n := m.Counters.Snapshot().Success.Count; n != uint64(len(ids)) {
-		t.Errorf("statistics count %d requests, want %d", n, len(ids))
+	if n := len(s.kinds.byKey); n != 1 {
+		t.Errorf("%d kinds are kept, want one for all ids", n)
 	}
 }
 
@@ -217,7 +204,7 @@ func TestRPCAnswers(t *testing.T) {
 		c.call(t, uint32(2*i+1), inferPath, inferRequest(fmt.Sprint(i)))
 	}
 	c.call(t, 11, streamPath, inferRequest("a"), inferRequest("b"), inferRequest("c"))
-	c.call(t, 13, "/inference.GRPCInferenceService/ModelStatistics", &kserve.ModelStatisticsRequest{Name: "simple", Version: "1"})
+	c.call(t, 13, "/inference.GRPCInferenceService/ModelMetadata", &kserve.ModelMetadataRequest{Name: "simple"})
 	c.call(t, 15, "/inference.GRPCInferenceService/ModelMetadata", &kserve.ModelMetadataRequest{Name: "nope"})
 
 	session := newRPCSession(s)
@@ -243,46 +230,14 @@ func TestRPCAnswers(t *testing.T) {
 			t.Errorf("stream answer %d: %v, %v", i, err, &m)
 		}
 	}
-	var st kserve.ModelStatisticsResponse
-	if err := proto.Unmarshal(messages[13][0], &st); err != nil || st.GetModelStats()[0].GetInferenceCount() != 8 {
-		t.Errorf("statistics: %v, %v", err, &st)
+	var m kserve.ModelMetadataResponse
+	if err := proto.Unmarshal(messages[13][0], &m); err != nil || len(m.GetInputs()) != 2 {
+		t.Errorf("metadata: %v, %v", err, &m)
 	}
 	for id, want := range map[uint32]string{1: "0", 9: "0", 11: "0", 13: "0", 15: "5"} {
 		if trailers[id] != want {
 			t.Errorf("stream %d ended with grpc-status %q, want %q", id, trailers[id], want)
 		}
-	}
-}
-
-// A calibration may send many sequences: their numbers must not make new kinds.
-func TestThePlaceInASequenceMakesNoKind(t *testing.T) {
-	s := newServer(t)
-	one := func(session session, in []byte) {
-		t.Helper()
-		if used, out, err := session.consume(in, nil); err != nil || used != len(in) || len(out) == 0 {
-			t.Fatalf("%d of %d bytes were read, %d written: %v", used, len(in), len(out), err)
-		}
-	}
-	web := &webSession{server: s}
-	for i := range 3 {
-		place := fmt.Sprintf(`"parameters":{"sequence_id":%d,"sequence_start":%t,"sequence_end":%t},"inputs"`, 1000*i+1, i == 0, i == 2)
-		one(web, webBody(strings.Replace(webHead(fmt.Sprint(i)), `"inputs"`, place, 1)))
-	}
-	if n := len(s.kinds.byKey); n != 1 {
-		t.Errorf("HTTP: %d kinds are kept", n)
-	}
-	c := newRPCClient()
-	for i := range 3 {
-		r := inferRequest(fmt.Sprint(i))
-		r.Parameters = map[string]*kserve.InferParameter{
-			"sequence_id":    {ParameterChoice: &kserve.InferParameter_Int64Param{Int64Param: int64(1000*i + 1)}},
-			"sequence_start": {ParameterChoice: &kserve.InferParameter_BoolParam{BoolParam: i == 0}},
-		}
-		c.call(t, uint32(2*i+1), inferPath, r)
-	}
-	one(newRPCSession(s), c.buf.Bytes())
-	if n := len(s.kinds.byKey); n != 2 {
-		t.Errorf("gRPC: %d kinds are kept beside that of HTTP", n-1)
 	}
 }
 

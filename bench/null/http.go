@@ -1,16 +1,12 @@
 package null
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"hash/maphash"
 	"net/http"
 	"strconv"
 	"strings"
-
-	"github.com/redline-bench/redline/internal/refserver/answer"
-	"github.com/redline-bench/redline/internal/refserver/rjson"
 )
 
 // seed is the same for all sessions, so that they share kinds.
@@ -48,12 +44,7 @@ func (w *webSession) consume(in, out []byte) (int, []byte, error) {
 		if err != nil || size == 0 {
 			return used, out, err
 		}
-		if w.server.spans == nil {
-			out, err = w.answer(r, in[used:used+size], out)
-		} else {
-			out, err = w.traced(r, in[used:used+size], out)
-		}
-		if err != nil {
+		if out, err = w.answer(r, in[used:used+size], out); err != nil {
 			return used, out, err
 		}
 		used += size
@@ -120,37 +111,35 @@ func (r *request) field(line []byte, length *int) error {
 const jsonLength = "Inference-Header-Content-Length"
 
 func (w *webSession) answer(r request, whole, out []byte) ([]byte, error) {
-	if !r.post || !bytes.HasSuffix(r.target, []byte("/infer")) {
-		w.server.count()
-		return w.real(whole, out)
-	}
 	head := r.json
 	if head < 0 || head > len(r.body) {
 		head = len(r.body)
 	}
 	id, at, ok := jsonID(r.body[:head])
-	if !ok {
-		return w.real(whole, out)
+	if !ok || !r.post || !bytes.HasSuffix(r.target, []byte("/infer")) {
+		a, err := w.server.behind.ask(whole)
+		if err != nil {
+			return out, err
+		}
+		return a.append(out), nil
 	}
 	rest := r.body[at+len(id) : head]
-	from, to := sequencePart(rest)
 	name := key{
-		hash:   maphash.Bytes(seed, r.target) ^ maphash.Bytes(seed, r.body[:at])*3 ^ maphash.Bytes(seed, rest[:from])*5 ^ maphash.Bytes(seed, rest[to:])*7,
-		length: len(r.body) - len(id) - (to - from),
+		hash:   maphash.Bytes(seed, r.target) ^ maphash.Bytes(seed, r.body[:at])*3 ^ maphash.Bytes(seed, rest)*5,
+		length: len(r.body) - len(id),
 	}
 	if w.last == nil || w.lastID != name {
 		k := w.server.kinds.get(name)
 		if k == nil {
-			return w.learn(name, r, whole, id, out)
+			return w.learn(name, whole, id, out)
 		}
 		w.last, w.lastID = k, name
 	}
-	w.last.given.Add(1)
 	return w.last.write(out, id), nil
 }
 
 // jsonID finds the value of "id" and where it lies; an empty one at the start when there is none. Not ok when it is
-// written in a way that only the real server can read.
+// written in a way that only the reference server can read.
 func jsonID(b []byte) (id []byte, at int, ok bool) {
 	const name = `"id":"`
 	i := bytes.Index(b, []byte(name))
@@ -163,19 +152,6 @@ func jsonID(b []byte) (id []byte, at int, ok bool) {
 		return nil, 0, false
 	}
 	return b[at : at+end], at, true
-}
-
-// sequencePart finds the place in a sequence among the parameters of a request; an empty part at the end when it has none.
-func sequencePart(b []byte) (from, to int) {
-	from = bytes.Index(b, []byte(`"sequence_id":`))
-	if from < 0 {
-		return len(b), len(b)
-	}
-	end := bytes.IndexByte(b[from:], '}')
-	if end < 0 {
-		return len(b), len(b)
-	}
-	return from, from + end
 }
 
 // write gives the kept answer with an id.
@@ -201,68 +177,24 @@ func (k *kind) write(out, id []byte) []byte {
 	return append(out, k.answer[1:]...)
 }
 
-// learn lets the real server respond and keeps its response.
-func (w *webSession) learn(name key, r request, whole, id, out []byte) ([]byte, error) {
-	rec, err := w.record(whole)
+// learn lets the reference server respond and keeps its response.
+func (w *webSession) learn(name key, whole, id, out []byte) ([]byte, error) {
+	a, err := w.server.behind.ask(whole)
 	if err != nil {
 		return out, err
 	}
-	body := rec.Body.Bytes()
-	prefix := rjson.AppendString([]byte(`{"id":`), id)
-	k := &kind{answer: bytes.Clone(body), head: len(body), plain: true, batch: 1, model: modelOf(string(r.target))}
-	if text := rec.Header().Get(jsonLength); text != "" {
+	k := &kind{answer: a.body, head: len(a.body), plain: true}
+	if text := a.header.Get(jsonLength); text != "" {
 		k.plain = false
 		k.head, _ = strconv.Atoi(text) // our own header
 	}
-	if len(id) > 0 && bytes.HasPrefix(body, prefix) {
+	if prefix := `{"id":"` + string(id) + `"`; len(id) > 0 && bytes.HasPrefix(a.body, []byte(prefix)) {
 		// What stays is the object without its first member.
-		k.answer = append([]byte{'{'}, body[len(prefix)+1:]...)
+		k.answer = append([]byte{'{'}, a.body[len(prefix)+1:]...)
 		k.head -= len(prefix)
 	}
-	if m, err := w.server.core.Models.Get(k.model, ""); err == nil && m.Config.GetMaxBatchSize() > 0 {
-		k.batch = firstDim(r.body)
-	}
-	if rec.Status == http.StatusOK && rec.Header().Get("Content-Encoding") == "" {
+	if a.status == http.StatusOK && a.header.Get("Content-Encoding") == "" {
 		w.server.kinds.put(name, k)
 	}
-	return appendAnswer(out, rec), nil
-}
-
-// firstDim reads the first dimension of the first input, which is the batch.
-func firstDim(body []byte) int {
-	_, rest, _ := bytes.Cut(body, []byte(`"shape":[`))
-	end := bytes.IndexAny(rest, ",]")
-	n, err := strconv.Atoi(string(bytes.TrimSpace(rest[:max(end, 0)])))
-	if err != nil {
-		return 1
-	}
-	return max(n, 1)
-}
-
-// modelOf finds the model in /v2/models/NAME/...
-func modelOf(target string) string {
-	rest, _ := strings.CutPrefix(target, "/v2/models/")
-	name, _, _ := strings.Cut(rest, "/")
-	return name
-}
-
-// real responds through the real server.
-func (w *webSession) real(whole, out []byte) ([]byte, error) {
-	rec, err := w.record(whole)
-	if err != nil {
-		return out, err
-	}
-	return appendAnswer(out, rec), nil
-}
-
-func (w *webSession) record(whole []byte) (*answer.Recorder, error) {
-	req, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(whole)))
-	if err != nil {
-		return nil, err
-	}
-	return answer.Record(w.server.handler, req.WithContext(background())), nil
-}
-
-func appendAnswer(out []byte, rec *answer.Recorder) []byte {
-	return append(rec.AppendHead(out, rec.Body.Len()), rec.Body.Bytes()...)
+	return a.append(out), nil
 }

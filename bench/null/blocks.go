@@ -11,7 +11,6 @@ import (
 type blocks struct {
 	decoder *hpack.Decoder
 	found   string // the :path
-	parent  string // the traceparent
 	known   []block
 }
 
@@ -23,37 +22,33 @@ type block struct {
 // maxKnown bounds the blocks that are compared before decoding.
 const maxKnown = 4
 
-// fields finds the :path of a block and its traceparent, if it has one.
-func (b *blocks) fields(in []byte) (path, parent string, err error) {
+// path finds the :path of a block.
+func (b *blocks) path(in []byte) (string, error) {
 	for i := range b.known {
 		if bytes.Equal(b.known[i].bytes, in) {
-			return b.known[i].path, "", nil
+			return b.known[i].path, nil
 		}
 	}
 	if b.decoder == nil {
-		b.decoder = hpack.NewDecoder(4096, nil)
+		b.decoder = hpack.NewDecoder(4096, func(f hpack.HeaderField) {
+			if f.Name == ":path" {
+				b.found = f.Value
+			}
+		})
 	}
-	b.found, b.parent = "", ""
-	b.decoder.SetEmitFunc(func(f hpack.HeaderField) {
-		switch f.Name {
-		case ":path":
-			b.found = f.Value
-		case "traceparent":
-			b.parent = f.Value
-		}
-	})
+	b.found = ""
 	if _, err := b.decoder.Write(in); err != nil {
-		return "", "", err
+		return "", err
 	}
 	if err := b.decoder.Close(); err != nil {
-		return "", "", err
+		return "", err
 	}
 	if changesTable(in) {
 		b.known = b.known[:0] // indices mean other fields now
-	} else if len(b.known) < maxKnown && b.parent == "" { // a traceparent does not come again
+	} else if len(b.known) < maxKnown {
 		b.known = append(b.known, block{bytes: bytes.Clone(in), path: b.found})
 	}
-	return b.found, b.parent, nil
+	return b.found, nil
 }
 
 // changesTable reports whether decoding the block may change the table.

@@ -8,8 +8,6 @@ import (
 	"slices"
 
 	"golang.org/x/net/http2"
-
-	"github.com/redline-bench/redline/internal/refserver/spans"
 )
 
 const (
@@ -54,7 +52,6 @@ type stream struct {
 	opened  bool   // headers are sent
 	closing bool   // trailers follow what is pending
 	read    int64
-	span    *spans.Span // nil if the client does not trace the call
 }
 
 func newRPCSession(s *Server) *rpcSession {
@@ -220,7 +217,7 @@ func (c *rpcSession) headers(flags http2.Flags, id uint32, body, out []byte) ([]
 
 // open starts a call.
 func (c *rpcSession) open(id uint32, block []byte, ends bool, out []byte) ([]byte, error) {
-	path, parent, err := c.blocks.fields(block)
+	path, err := c.blocks.path(block)
 	if err != nil {
 		return out, err
 	}
@@ -236,9 +233,6 @@ func (c *rpcSession) open(id uint32, block []byte, ends bool, out []byte) ([]byt
 	}
 	*s = stream{id: id, path: path, window: c.initial, message: s.message[:0], pending: s.pending[:0]}
 	c.streams[id] = s
-	if parent != "" {
-		c.trace(s, parent)
-	}
 	if ends {
 		return c.end(s, out), nil
 	}

@@ -3,12 +3,10 @@ package null
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
 	"hash/maphash"
 	"net/url"
 	"slices"
 	"strconv"
-	"strings"
 
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
@@ -40,12 +38,10 @@ func (c *rpcSession) message(s *stream, in, out []byte) []byte {
 		}
 		c.last, c.lastID = k, name
 	}
-	c.last.given.Add(1)
 	return c.reply(s, c.last.answer, id, out)
 }
 
-// inferKey finds the id of an inference request, and the key of the rest without the raw tensors and the place in a
-// sequence.
+// inferKey finds the id of an inference request, and the key of the rest without the raw tensors.
 func inferKey(path string, in []byte) (id []byte, name key, err error) {
 	name = key{hash: uint64(len(path))}
 	start := 0 // of the bytes that are not yet in the hash
@@ -67,9 +63,6 @@ func inferKey(path string, in []byte) (id []byte, name key, err error) {
 		case field == 3 && kind == protowire.BytesType:
 			mix(in[start:at])
 			id, _ = protowire.ConsumeBytes(in[at+n:])
-			start = at + n + m
-		case field == 4 && kind == protowire.BytesType && bytes.Contains(in[at+n:at+n+m], []byte("sequence_")):
-			mix(in[start:at])
 			start = at + n + m
 		case field == 7 && kind == protowire.BytesType:
 			mix(in[start:at])
@@ -109,33 +102,24 @@ func (c *rpcSession) reply(s *stream, answer, id, out []byte) []byte {
 	return c.send(s, b, out)
 }
 
-// learn lets the real service respond and keeps its response.
+// learn lets the reference server respond and keeps its response.
 func (c *rpcSession) learn(s *stream, name key, in, id, out []byte) []byte {
-	var req kserve.ModelInferRequest
-	if err := proto.Unmarshal(in, &req); err != nil {
-		return c.fail(s, "13", err.Error(), out)
-	}
-	resp, err := c.server.service.ModelInfer(background(), &req)
+	answer, err := c.server.behind.call(inferPath, in)
 	if err != nil {
-		if s.path == inferPath {
-			return c.status(s, err, out)
-		}
-		wrapped, _ := proto.Marshal(&kserve.ModelStreamInferResponse{ErrorMessage: status.Convert(err).Message(), InferResponse: &kserve.ModelInferResponse{Id: req.GetId()}})
-		return c.send(s, framed(wrapped), out)
+		return c.status(s, err, out)
+	}
+	resp := &kserve.ModelInferResponse{}
+	if err := proto.Unmarshal(answer, resp); err != nil {
+		return c.status(s, err, out)
 	}
 	resp.Id = ""
 	if s.path == streamPath {
 		resp.Parameters = map[string]*kserve.InferParameter{"triton_final_response": {ParameterChoice: &kserve.InferParameter_BoolParam{BoolParam: true}}}
 	}
-	answer, err := proto.Marshal(resp)
-	if err != nil {
-		return c.fail(s, "13", err.Error(), out)
+	if answer, err = proto.Marshal(resp); err != nil {
+		return c.status(s, err, out)
 	}
-	k := &kind{answer: answer, model: req.GetModelName(), batch: 1}
-	if m, err := c.server.core.Models.Get(k.model, ""); err == nil && m.Config.GetMaxBatchSize() > 0 && len(req.GetInputs()) > 0 && len(req.GetInputs()[0].GetShape()) > 0 {
-		k.batch = int(req.GetInputs()[0].GetShape()[0])
-	}
-	c.server.kinds.put(name, k)
+	c.server.kinds.put(name, &kind{answer: answer})
 	return c.reply(s, answer, id, out)
 }
 
@@ -143,30 +127,13 @@ func framed(message []byte) []byte {
 	return append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(message))), message...)
 }
 
-var errUnknown = errors.New("no such method")
-
-// call answers any other method through the real service.
+// call answers any other method through the reference server.
 func (c *rpcSession) call(s *stream, in, out []byte) []byte {
-	c.server.count()
-	name, ok := strings.CutPrefix(s.path, "/inference.GRPCInferenceService/")
-	if !ok {
-		return c.fail(s, "12", errUnknown.Error()+" "+s.path, out)
+	answer, err := c.server.behind.call(s.path, in)
+	if err != nil {
+		return c.status(s, err, out)
 	}
-	for _, m := range kserve.GRPCInferenceService_ServiceDesc.Methods {
-		if m.MethodName != name {
-			continue
-		}
-		answer, err := m.Handler(c.server.service, background(), func(v any) error { return proto.Unmarshal(in, v.(proto.Message)) }, nil)
-		if err != nil {
-			return c.status(s, err, out)
-		}
-		body, err := proto.Marshal(answer.(proto.Message))
-		if err != nil {
-			return c.status(s, err, out)
-		}
-		return c.send(s, framed(body), out)
-	}
-	return c.fail(s, "12", errUnknown.Error()+" "+s.path, out)
+	return c.send(s, framed(answer), out)
 }
 
 // send adds a message of a call: at once when there is room, which is nearly always.
@@ -174,9 +141,6 @@ func (c *rpcSession) send(s *stream, message, out []byte) []byte {
 	if !s.opened {
 		out = c.appendOpening(s.id, out)
 		s.opened = true
-	}
-	if s.span != nil {
-		s.span.Respond()
 	}
 	size := int64(len(message))
 	if len(s.pending) == 0 && size <= maxFrame && size <= c.window && size <= s.window {
@@ -243,9 +207,6 @@ func (c *rpcSession) close(s *stream, out []byte) []byte {
 		block, c.table = addStatus, 2
 	}
 	out = appendHead(out, len(block), http2.FrameHeaders, http2.FlagHeadersEndHeaders|http2.FlagHeadersEndStream, s.id)
-	if s.span != nil {
-		c.server.spans.EndRPC(*s.span, s.path, 0)
-	}
 	s.id = 0
 	return append(out, block...)
 }
@@ -278,7 +239,7 @@ func (c *rpcSession) appendOpening(id uint32, out []byte) []byte {
 	return append(out, block...)
 }
 
-// status ends a call with an error of the real service.
+// status ends a call with an error of the reference server.
 func (c *rpcSession) status(s *stream, err error, out []byte) []byte {
 	st := status.Convert(err)
 	return c.fail(s, strconv.Itoa(int(st.Code())), st.Message(), out)
@@ -295,10 +256,6 @@ func (c *rpcSession) fail(s *stream, code, text string, out []byte) []byte {
 		_ = pack.WriteField(hpack.HeaderField{Name: f[0], Value: f[1], Sensitive: true}) // into memory
 	}
 	out = appendHead(out, block.Len(), http2.FrameHeaders, http2.FlagHeadersEndHeaders|http2.FlagHeadersEndStream, s.id)
-	if s.span != nil {
-		n, _ := strconv.Atoi(code) // one of our own codes
-		c.server.spans.EndRPC(*s.span, s.path, n)
-	}
 	delete(c.streams, s.id)
 	s.id = 0
 	return append(out, block.Bytes()...)
