@@ -51,7 +51,6 @@ var profiles = []struct {
 	{name: "identity string", args: "-m identity_string -u {http} --shape INPUT0:2"},
 	{name: "simple identity", args: "-m simple_identity -i grpc -u {grpc} --shape INPUT0:2"},
 	{name: "identity optional", args: "-m identity_optional -u {http} --shape INPUT0:4 --shape INPUT1:4"},
-	{name: "identity cached", args: "-m identity_cached -i grpc -u {grpc} --shape INPUT0:4"},
 	{name: "batch of one", args: "-m custom_zero_1_int32 -u {http} --shape INPUT0:4"},
 	{name: "slow", args: "-m slow_identity -u {http} --shape INPUT0:4 --concurrency-range 4"},
 	{name: "slow with queue delay", args: "-m slow_identity_delay -i grpc -u {grpc} -a --shape INPUT0:4 --concurrency-range 4"},

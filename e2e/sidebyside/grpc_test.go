@@ -21,8 +21,6 @@ type (
 type call struct {
 	name  string
 	spoil func(r *pb.ModelInferRequest)
-	// why the text may differ; the code may not.
-	why string
 }
 
 func number(v int64) *pb.InferParameter {
@@ -222,32 +220,32 @@ func TestGRPC(t *testing.T) {
 	clients := &clients{known: map[string]pb.GRPCInferenceServiceClient{}}
 	t.Cleanup(clients.close)
 	var all []question
-	add := func(name, why string, do func(context.Context, pb.GRPCInferenceServiceClient) error) {
-		all = append(all, question{name, why, func(ctx context.Context, _, grpc string) answer {
+	add := func(name string, do func(context.Context, pb.GRPCInferenceServiceClient) error) {
+		all = append(all, question{name, "", func(ctx context.Context, _, grpc string) answer {
 			client, err := clients.of(grpc)
 			if err != nil {
-				return answer{"no client", err.Error()}
+				return answer{status: "no client", text: err.Error()}
 			}
 			s := status.Convert(do(ctx, client))
-			return answer{s.Code().String(), s.Message()}
+			return answer{status: s.Code().String(), text: s.Message()}
 		}})
 	}
 	for _, c := range calls {
-		add(c.name, c.why, func(ctx context.Context, client pb.GRPCInferenceServiceClient) error {
+		add(c.name, func(ctx context.Context, client pb.GRPCInferenceServiceClient) error {
 			r := goodCall()
 			c.spoil(r)
 			_, err := client.ModelInfer(ctx, r)
 			return err
 		})
 		// In a stream the error is part of the response.
-		add("stream/"+c.name, c.why, func(ctx context.Context, client pb.GRPCInferenceServiceClient) error {
+		add("stream/"+c.name, func(ctx context.Context, client pb.GRPCInferenceServiceClient) error {
 			r := goodCall()
 			c.spoil(r)
 			return overStream(ctx, client, r)
 		})
 	}
 	for _, o := range others {
-		add(o.name, "", o.do)
+		add(o.name, o.do)
 	}
 	compare(t, all)
 }

@@ -115,7 +115,7 @@ func TestModelRepository(t *testing.T) {
 		}
 	}
 	_, _, text := call(t, url+"models/double/infer", body)
-	if !strings.Contains(text, `"model_version":"3"`) || !strings.Contains(text, `"data":[1.5,2.0]`) {
+	if !strings.Contains(text, `"model_version":"3"`) || !strings.Contains(text, `"data":[1.5,2]`) {
 		t.Errorf("got %s", text)
 	}
 }

@@ -2,7 +2,7 @@
 // schedulers, and latencies that can be fixed. `redline serve` and --embedded run it, and tests compare measurements with it.
 // It shares only tensor and the protocol's types with the load generator, so that a bug in one cannot hide a bug in the other.
 //
-// The parts, from the outside in: khttp, kgrpc and metrics serve protocols; core is what they share; model checks requests and
+// The parts, from the outside in: kserve, openai, torchserve, tfserving and metrics serve protocols; model checks requests and
 // holds the repository; sched decides when a request runs and in which batch; backend computes; stats counts.
 package refserver
 
@@ -27,11 +27,10 @@ import (
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/reflection"
 
-	"github.com/redline-bench/redline/internal/refserver/core"
+	pb "github.com/redline-bench/redline/internal/proto/kserve"
 	"github.com/redline-bench/redline/internal/refserver/departure"
 	"github.com/redline-bench/redline/internal/refserver/fault"
-	"github.com/redline-bench/redline/internal/refserver/kgrpc"
-	"github.com/redline-bench/redline/internal/refserver/khttp"
+	"github.com/redline-bench/redline/internal/refserver/kserve"
 	"github.com/redline-bench/redline/internal/refserver/metrics"
 	"github.com/redline-bench/redline/internal/refserver/model"
 	"github.com/redline-bench/redline/internal/refserver/openai"
@@ -51,13 +50,6 @@ type Config struct {
 	TLS *tls.Config
 	// Token, if not empty, is the bearer token that requests to every port must send.
 	Token string
-	// MaxInput is the largest JSON, raw body or unpacked body that the HTTP port takes; 0 means no limit.
-	MaxInput int64
-	// MaxUnpacked limits the decompressed size of all requests in progress together: on the HTTP port those of this server, over
-	// gRPC those of the process, because the gRPC library decompresses for all servers of a process. It also limits one gRPC
-	// message. 0 means no limit.
-	MaxUnpacked int64
-
 	// Repositories are folders of models, besides the built-in ones.
 	Repositories []string
 	// NoBuiltin omits the built-in models.
@@ -96,7 +88,7 @@ type Server struct {
 	clock     *pause.Clock
 	models    *model.Repository
 	log       *reqlog.Log
-	trace     *core.TraceSettings
+	trace     *kserve.TraceSettings
 	grpc      []*grpc.Server
 	http      []*http.Server
 	base      context.Context // ends when the server ends
@@ -142,38 +134,38 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 func (s *Server) serve(cfg Config, l []net.Listener) error {
 	at := func(i int) string { return l[i].Addr().String() }
 	s.addresses = Addresses{HTTP: at(0), GRPC: at(1), Metrics: at(2), OpenAI: at(3), TorchServe: at(4), TFServing: at(5)}
-	c := core.New(s.models, s.log)
-	c.MaxInput = cfg.MaxInput
-	c.Unpacking.SetLimit(cfg.MaxUnpacked)
-	kgrpc.LimitUnpacked(cfg.MaxUnpacked)
-	if s.log.On() && cfg.TLS == nil {
-		c.Departures = departure.New()
-	}
-	watched := func(i int) net.Listener { return c.Faults.Listener(c.Departures.Listener(l[i])) }
-	if err := c.Trace.Configure(cfg.Trace); err != nil {
+	var err error
+	if s.trace, err = kserve.NewTraceSettings(cfg.Trace); err != nil {
 		return err
 	}
-	s.trace = c.Trace
 	die := cfg.Die
 	if die == nil {
 		die = func() {}
 	}
-	var err error
-	if c.Faults, err = fault.New(cfg.Faults, s.clock, die); err != nil {
+	faults, err := fault.New(cfg.Faults, s.clock, die)
+	if err != nil {
 		return err
 	}
-	s.serveHTTP(watched(0), cfg.Spans.HTTP(guard(cfg.Token, c.Faults.HTTP(khttp.New(c)))), cfg.TLS)
-	s.serveGRPC(watched(1), cfg, func(g *grpc.Server) { kgrpc.Register(g, c) })
-	s.serveHTTP(l[2], guard(cfg.Token, metrics.Handler(c, cfg.GPUs)), cfg.TLS)
-	s.serveGRPC(c.Faults.Listener(l[5]), cfg, func(g *grpc.Server) { tfserving.Register(g, c) })
+	var left *departure.Board
+	if s.log.On() && cfg.TLS == nil {
+		left = departure.New()
+	}
+	watched := func(i int) net.Listener { return faults.Listener(left.Listener(l[i])) }
+	k := kserve.New(kserve.Config{Models: s.models, Trace: s.trace, Log: s.log, Departures: left, Faults: faults})
+	s.serveHTTP(watched(0), cfg.Spans.HTTP(guard(cfg.Token, faults.HTTP(k.HTTP()))), cfg.TLS)
+	s.serveGRPC(watched(1), cfg, func(g *grpc.Server) { pb.RegisterGRPCInferenceServiceServer(g, k) })
+	s.serveHTTP(l[2], guard(cfg.Token, metrics.Handler(s.models, cfg.GPUs)), cfg.TLS)
+	s.serveGRPC(faults.Listener(l[5]), cfg, func(g *grpc.Server) {
+		tfserving.Register(g, tfserving.Config{Models: s.models, Log: s.log, Faults: faults})
+	})
 	pace, err := tempo.New(cfg.Pace, cfg.Seed, 2)
 	if err != nil {
 		return err
 	}
-	llm := openai.New(openai.Config{Pace: pace, Token: cfg.Token, Clock: s.clock, Log: s.log, Departures: c.Departures})
-	s.serveHTTP(watched(3), cfg.Spans.HTTP(c.Faults.HTTP(llm)), cfg.TLS)
+	llm := openai.New(openai.Config{Pace: pace, Token: cfg.Token, Clock: s.clock, Log: s.log, Departures: left})
+	s.serveHTTP(watched(3), cfg.Spans.HTTP(faults.HTTP(llm)), cfg.TLS)
 	torch := torchserve.New(torchserve.Config{Delay: cfg.Delays["torchserve"], Clock: s.clock, Log: s.log})
-	s.serveHTTP(c.Faults.Listener(l[4]), cfg.Spans.HTTP(guard(cfg.Token, c.Faults.HTTP(torch))), cfg.TLS)
+	s.serveHTTP(faults.Listener(l[4]), cfg.Spans.HTTP(guard(cfg.Token, faults.HTTP(torch))), cfg.TLS)
 	return nil
 }
 
@@ -210,12 +202,8 @@ func (s *Server) serveHTTP(l net.Listener, h http.Handler, secure *tls.Config) {
 }
 
 func (s *Server) serveGRPC(l net.Listener, cfg Config, register func(*grpc.Server)) {
-	largest := math.MaxInt32
-	if cfg.MaxUnpacked > 0 {
-		largest = int(min(cfg.MaxUnpacked, math.MaxInt32))
-	}
 	opts := []grpc.ServerOption{
-		grpc.MaxRecvMsgSize(largest), grpc.MaxSendMsgSize(math.MaxInt32),
+		grpc.MaxRecvMsgSize(math.MaxInt32), grpc.MaxSendMsgSize(math.MaxInt32),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: time.Millisecond, PermitWithoutStream: true}),
 		grpc.WaitForHandlers(true),
 	}

@@ -1,6 +1,6 @@
 // Package infer holds the types that all parts of the reference server share: a request, its responses, and errors.
 //
-// A request enters through a protocol (khttp, kgrpc), is checked by its model, waits in a scheduler, is executed by a
+// A request enters through a protocol, is checked by its model, waits in a scheduler, is executed by a
 // backend, and every response goes straight back through the request's Reply. Nothing here knows a protocol.
 package infer
 
@@ -16,17 +16,16 @@ import (
 
 // Request is one inference as a client requested it.
 type Request struct {
-	Model   string
-	Version string // empty: the server chooses
-	ID      string
+	Model string
+	ID    string
 
 	Sequence Sequence
-	Priority uint64        // 0 is the model's default
-	Timeout  time.Duration // 0 is the model's default
-	Params   map[string]any
-
-	Inputs  []tensor.Tensor
-	Outputs []Output // empty: all outputs
+	Inputs   []tensor.Tensor
+	Outputs  []Output // empty: all outputs
+	// Binary is HTTP: outputs that are not named are sent as raw bytes behind the JSON.
+	Binary bool
+	// EmptyFinal wants the empty last response of a decoupled model.
+	EmptyFinal bool
 
 	// Received is when the server had received the whole request; all statistics start there.
 	Received time.Time
@@ -47,15 +46,19 @@ type Output struct {
 	Classes int  // more than 0: the top classes instead of the tensor
 	Binary  bool // HTTP: raw bytes after the JSON
 
-	// Region is not empty when the data goes to shared memory, and only its size travels.
-	Region       string
+	// Region has a name when the data goes to shared memory, and only its size travels.
+	Region Place
+}
+
+// Place is a piece of a region of shared memory.
+type Place struct {
+	Name         string
 	Offset, Size uint64
 }
 
 // Response is one response to a request.
 type Response struct {
 	Outputs []tensor.Tensor
-	Params  map[string]any
 	Err     error
 	// Final marks the last response. That of a decoupled model may be Empty: it only marks the end.
 	Final bool
@@ -83,14 +86,6 @@ func (s Sequence) Key() string {
 		return s.Name
 	}
 	return strconv.FormatUint(s.ID, 10)
-}
-
-// Label is the prefix of error texts that names the request.
-func (r *Request) Label() string {
-	if r.ID == "" {
-		return "[request id: <id_unknown>] "
-	}
-	return "[request id: " + r.ID + "] "
 }
 
 // Input finds an input by name; nil when the request does not carry it.

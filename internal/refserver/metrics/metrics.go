@@ -6,19 +6,19 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/redline-bench/redline/internal/refserver/core"
+	"github.com/redline-bench/redline/internal/refserver/model"
 	"github.com/redline-bench/redline/internal/refserver/stats"
 )
 
 // Handler answers GET /metrics, with the given number of simulated GPUs.
-func Handler(c *core.Core, gpus int) http.Handler {
+func Handler(models *model.Repository, gpus int) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/metrics" {
 			http.Error(w, "not found: metrics are at /metrics", http.StatusNotFound)
 			return
 		}
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		_, _ = w.Write(text(c, gpus)) // a scraper that has gone needs no response
+		_, _ = w.Write(text(models, gpus)) // a scraper that has gone needs no response
 	})
 }
 
@@ -32,24 +32,20 @@ func micros(d stats.Duration) uint64 { return uint64(d.Total.Microseconds()) }
 
 var families = []family{
 	{"nv_inference_request_success", "counter", "Number of successful inference requests, all batch sizes", func(s *stats.Snapshot) uint64 { return s.Success.Count }},
-	{"nv_inference_count", "counter", "Number of inferences performed (does not include cached requests)", func(s *stats.Snapshot) uint64 { return s.Inferences }},
-	{"nv_inference_exec_count", "counter", "Number of model executions performed (does not include cached requests)", func(s *stats.Snapshot) uint64 { return s.Executions }},
-	{"nv_inference_request_duration_us", "counter", "Cumulative inference request duration in microseconds (includes cached requests)", func(s *stats.Snapshot) uint64 { return micros(s.Success) }},
-	{"nv_inference_queue_duration_us", "counter", "Cumulative inference queuing duration in microseconds (includes cached requests)", func(s *stats.Snapshot) uint64 { return micros(s.Queue) }},
-	{"nv_inference_compute_input_duration_us", "counter", "Cumulative compute input duration in microseconds (does not include cached requests)", func(s *stats.Snapshot) uint64 { return micros(s.ComputeInput) }},
-	{"nv_inference_compute_infer_duration_us", "counter", "Cumulative compute inference duration in microseconds (does not include cached requests)", func(s *stats.Snapshot) uint64 { return micros(s.ComputeInfer) }},
-	{"nv_inference_compute_output_duration_us", "counter", "Cumulative inference compute output duration in microseconds (does not include cached requests)", func(s *stats.Snapshot) uint64 { return micros(s.ComputeOutput) }},
+	{"nv_inference_count", "counter", "Number of inferences performed", func(s *stats.Snapshot) uint64 { return s.Inferences }},
+	{"nv_inference_exec_count", "counter", "Number of model executions performed", func(s *stats.Snapshot) uint64 { return s.Executions }},
+	{"nv_inference_request_duration_us", "counter", "Cumulative inference request duration in microseconds", func(s *stats.Snapshot) uint64 { return micros(s.Success) }},
+	{"nv_inference_queue_duration_us", "counter", "Cumulative inference queuing duration in microseconds", func(s *stats.Snapshot) uint64 { return micros(s.Queue) }},
+	{"nv_inference_compute_input_duration_us", "counter", "Cumulative compute input duration in microseconds", func(s *stats.Snapshot) uint64 { return micros(s.ComputeInput) }},
+	{"nv_inference_compute_infer_duration_us", "counter", "Cumulative compute inference duration in microseconds", func(s *stats.Snapshot) uint64 { return micros(s.ComputeInfer) }},
+	{"nv_inference_compute_output_duration_us", "counter", "Cumulative inference compute output duration in microseconds", func(s *stats.Snapshot) uint64 { return micros(s.ComputeOutput) }},
 	{"nv_inference_pending_request_count", "gauge", "Instantaneous number of pending requests awaiting execution per-model.", func(s *stats.Snapshot) uint64 { return uint64(max(s.Pending, 0)) }},
-	{"nv_cache_num_hits_per_model", "counter", "Number of cache hits per model", func(s *stats.Snapshot) uint64 { return s.CacheHit.Count }},
-	{"nv_cache_hit_duration_per_model", "counter", "Total cache hit duration per model, in microseconds", func(s *stats.Snapshot) uint64 { return micros(s.CacheHit) }},
-	{"nv_cache_num_misses_per_model", "counter", "Number of cache misses per model", func(s *stats.Snapshot) uint64 { return s.CacheMiss.Count }},
-	{"nv_cache_miss_duration_per_model", "counter", "Total cache miss duration per model, in microseconds", func(s *stats.Snapshot) uint64 { return micros(s.CacheMiss) }},
 }
 
 // text writes all metrics of one moment.
-func text(c *core.Core, gpus int) []byte {
+func text(models *model.Repository, gpus int) []byte {
 	var lines []line
-	for _, m := range c.Models.Models() {
+	for _, m := range models.Models() {
 		lines = append(lines, line{labels: `{model="` + m.Name() + `",version="` + m.VersionText() + `"}`, model: m.Name(), version: m.VersionText(), now: m.Counters.Snapshot()})
 	}
 	var b []byte

@@ -155,12 +155,6 @@ func (m *Model) schedule(opts *Options, find finder) error {
 	default:
 		m.scheduler = sched.NewPool(setup)
 	}
-	if m.Config.GetResponseCache().GetEnable() {
-		if m.Decoupled() || m.Config.GetSequenceBatching() != nil {
-			return fmt.Errorf("response cache does not support sequences nor models that answer more than once (model '%s')", m.Name())
-		}
-		m.scheduler = sched.NewCache(m.scheduler, m.Counters)
-	}
 	return nil
 }
 
@@ -173,7 +167,19 @@ type finder struct {
 // scheduleEnsemble connects the steps. A step that is loaded again takes the requests that come after that.
 func (m *Model) scheduleEnsemble(setup sched.Setup, find finder) error {
 	var steps []sched.Step
+	known := map[string]bool{}
+	for _, in := range m.Config.GetInput() {
+		known[in.GetName()] = true
+	}
 	for _, s := range m.Config.GetEnsembleScheduling().GetStep() {
+		for _, from := range s.GetInputMap() {
+			if !known[from] {
+				return fmt.Errorf("step '%s' of ensemble '%s' takes the tensor '%s', which no step before it makes; put the steps in order", s.GetModelName(), m.Name(), from)
+			}
+		}
+		for _, to := range s.GetOutputMap() {
+			known[to] = true
+		}
 		part, err := find.loading(s.GetModelName(), s.GetModelVersion())
 		if err != nil {
 			return fmt.Errorf("ensemble '%s' depends on '%s' which is not loaded: %w", m.Name(), s.GetModelName(), err)

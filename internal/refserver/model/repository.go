@@ -118,14 +118,10 @@ func (r *Repository) depth(name string, guard int) int {
 func (r *Repository) Get(name, version string) (*Model, error) {
 	want := int64(-1)
 	if version != "" {
-		n, err := strconv.ParseInt(version, 10, 64)
-		if err != nil {
-			return nil, bad("failed to get model version from specified version string '%s' (details: stol), version should be an integral value > 0", version)
+		var err error
+		if want, err = strconv.ParseInt(version, 10, 64); err != nil || want < 0 {
+			return nil, infer.Errorf(infer.BadVersion, "the version of a model is a number, not '%s'", version)
 		}
-		if n < 0 {
-			return nil, bad("invalid model version specified '%s' , version should be an integral value > 0", version)
-		}
-		want = n
 	}
 	return r.current(name, want)
 }
@@ -159,14 +155,6 @@ func (r *Repository) find(name string, version int64) (*Model, error) {
 	return nil, infer.Errorf(infer.NotFound, "Request for unknown model: '%s' version %d is not found", name, version)
 }
 
-// NoStatistics is the error for statistics of a model, or of a version of it, that is not there.
-func (r *Repository) NoStatistics(name string) error {
-	if len(r.Versions(name)) > 0 {
-		return bad("requested model version is not available for model '%s'", name)
-	}
-	return bad("requested model '%s' is not available", name)
-}
-
 // Versions lists the loaded versions of a model, oldest first.
 func (r *Repository) Versions(name string) []string {
 	r.mu.RLock()
@@ -192,7 +180,12 @@ func (r *Repository) Models() []*Model {
 }
 
 // Entry is one line of the repository's index.
-type Entry struct{ Name, Version, State, Reason string }
+type Entry struct {
+	Name    string `json:"name"`
+	Version string `json:"version,omitempty"`
+	State   string `json:"state,omitempty"`
+	Reason  string `json:"reason,omitempty"`
+}
 
 // Index lists all models by name, or only those that are ready.
 func (r *Repository) Index(ready bool) []Entry {

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/redline-bench/redline/internal/refserver/rjson"
 )
 
 // request has the fields of chat completions and of completions.
@@ -66,6 +64,23 @@ func arguments(k, count, n int) string {
 	return b.String()
 }
 
+// appendText appends a JSON string.
+func appendText(b []byte, s string) []byte {
+	text, err := json.Marshal(s)
+	if err != nil {
+		return append(b, `""`...)
+	}
+	return append(b, text...)
+}
+
+// appendComma appends a comma unless a list begins.
+func appendComma(b []byte) []byte {
+	if b[len(b)-1] == '[' {
+		return b
+	}
+	return append(b, ',')
+}
+
 // answer is one completion that is being sent.
 type answer struct {
 	x       *exchange
@@ -88,7 +103,7 @@ func (h *Handler) newAnswer(x *exchange, r *request, object, prefix string) (*an
 	}
 	a.head = append(append(append(append(a.head, `{"id":"`...), prefix...), x.id...), `","object":"`...)
 	a.head = append(append(append(a.head, object...), `","created":`...), strconv.FormatInt(x.received.Unix(), 10)...)
-	a.head = rjson.AppendString(append(a.head, `,"model":`...), r.Model)
+	a.head = appendText(append(a.head, `,"model":`...), r.Model)
 	a.head = append(a.head, `,"system_fingerprint":"redline","choices":[`...)
 	return a, nil
 }
@@ -136,15 +151,15 @@ func (a *answer) message(b []byte, index, n int) []byte {
 	finish := "length"
 	if name := called(a.r.Tools, a.r.Choice); name != "" {
 		b = append(b, `null,"tool_calls":[{"id":"call_0","type":"function","function":{"name":`...)
-		b = rjson.AppendString(b, name)
-		b = rjson.AppendString(append(b, `,"arguments":`...), arguments(0, n, n))
+		b = appendText(b, name)
+		b = appendText(append(b, `,"arguments":`...), arguments(0, n, n))
 		b = append(b, "}}]"...)
 		finish = "tool_calls"
 	} else {
-		b = rjson.AppendString(b, text(a.x.reasoning, n-a.x.reasoning))
+		b = appendText(b, text(a.x.reasoning, n-a.x.reasoning))
 	}
 	if a.x.reasoning > 0 {
-		b = rjson.AppendString(append(b, `,"reasoning_content":`...), text(0, a.x.reasoning))
+		b = appendText(append(b, `,"reasoning_content":`...), text(0, a.x.reasoning))
 	}
 	return append(append(append(b, `,"refusal":null},"logprobs":null,"finish_reason":"`...), finish...), `"}`...)
 }
@@ -153,7 +168,7 @@ func (a *answer) message(b []byte, index, n int) []byte {
 func (a *answer) send(choice func(b []byte, index int) []byte) {
 	b := slices.Clone(a.head)
 	for i := range a.choices {
-		b = choice(rjson.AppendComma(b), i)
+		b = choice(appendComma(b), i)
 	}
 	writeJSON(a.x, http.StatusOK, json.RawMessage(a.tail(b, true)))
 }
@@ -205,18 +220,18 @@ func (h *Handler) streamChat(a *answer, n int) error {
 		}
 		switch {
 		case k < a.x.reasoning:
-			delta = rjson.AppendString(append(delta, `"reasoning_content":`...), text)
+			delta = appendText(append(delta, `"reasoning_content":`...), text)
 		case name != "":
 			delta = append(delta, `"tool_calls":[{"index":0,`...)
 			if k == a.x.reasoning {
-				delta = rjson.AppendString(append(delta, `"id":"call_0","type":"function","function":{"name":`...), name)
+				delta = appendText(append(delta, `"id":"call_0","type":"function","function":{"name":`...), name)
 				delta = append(delta, `,"arguments":`...)
 			} else {
 				delta = append(delta, `"function":{"arguments":`...)
 			}
-			delta = append(rjson.AppendString(delta, arguments(k-a.x.reasoning, count, n-a.x.reasoning)), "}}]"...)
+			delta = append(appendText(delta, arguments(k-a.x.reasoning, count, n-a.x.reasoning)), "}}]"...)
 		default:
-			delta = rjson.AppendString(append(delta, `"content":`...), text)
+			delta = appendText(append(delta, `"content":`...), text)
 		}
 		delta = append(delta, '}')
 		return a.each(delta, "", count)

@@ -2,8 +2,6 @@ package openai
 
 import (
 	"strconv"
-
-	"github.com/redline-bench/redline/internal/refserver/rjson"
 )
 
 // completions answers /v1/completions.
@@ -30,7 +28,7 @@ func (h *Handler) completions(x *exchange) error {
 	a.done = n
 	a.send(func(b []byte, i int) []byte {
 		b = strconv.AppendInt(append(b, `{"index":`...), int64(i), 10)
-		b = rjson.AppendString(append(b, `,"text":`...), text(0, n))
+		b = appendText(append(b, `,"text":`...), text(0, n))
 		return append(b, `,"logprobs":null,"finish_reason":"length"}`...)
 	})
 	return nil
@@ -40,7 +38,7 @@ func (h *Handler) streamText(a *answer, n int) error {
 	var inside []byte
 	err := h.tokens(a.x, n, func(k int, text string, count int) error {
 		a.done = k + count
-		inside = rjson.AppendString(append(inside[:0], `"text":`...), text)
+		inside = appendText(append(inside[:0], `"text":`...), text)
 		return a.each(inside, "", count)
 	})
 	if err != nil {

@@ -4,13 +4,11 @@ package reqlog
 
 import (
 	"bufio"
+	"encoding/json"
 	"fmt"
 	"io"
-	"strconv"
 	"sync"
 	"time"
-
-	"github.com/redline-bench/redline/internal/refserver/rjson"
 )
 
 // Log accepts lines from many goroutines. A nil Log drops them.
@@ -50,31 +48,19 @@ func (l *Log) Add(e Entry) {
 	if l == nil {
 		return
 	}
-	b := make([]byte, 0, 128+len(e.Parent)+22*len(e.Events))
-	b = append(b, `{"model":`...)
-	b = rjson.AppendString(b, e.Model)
-	b = append(b, `,"id":`...)
-	b = rjson.AppendString(b, e.ID)
-	if e.Parent != "" {
-		b = append(b, `,"traceparent":`...)
-		b = rjson.AppendString(b, e.Parent)
-	}
-	b = append(b, `,"received_ns":`...)
-	b = strconv.AppendInt(b, e.Received.UnixNano(), 10)
-	b = append(b, `,"replied_ns":`...)
-	b = strconv.AppendInt(b, e.Replied.UnixNano(), 10)
-	if len(e.Events) > 0 {
-		b = append(b, `,"events_ns":`...)
-		b = rjson.AppendList(b, e.Events, rjson.AppendInt)
-	}
-	if len(e.Tokens) > 0 {
-		b = append(b, `,"tokens":`...)
-		b = rjson.AppendList(b, e.Tokens, rjson.AppendInt)
-	}
+	line, err := json.Marshal(struct {
+		Model    string  `json:"model"`
+		ID       string  `json:"id"`
+		Parent   string  `json:"traceparent,omitempty"`
+		Received int64   `json:"received_ns"`
+		Replied  int64   `json:"replied_ns"`
+		Events   []int64 `json:"events_ns,omitempty"`
+		Tokens   []int   `json:"tokens,omitempty"`
+	}{e.Model, e.ID, e.Parent, e.Received.UnixNano(), e.Replied.UnixNano(), e.Events, e.Tokens})
 	l.mu.RLock()
 	defer l.mu.RUnlock()
-	if !l.closed {
-		l.lines <- append(b, '}', '\n')
+	if err == nil && !l.closed { // numbers and texts can always be written
+		l.lines <- append(line, '\n')
 	}
 }
 

@@ -16,12 +16,11 @@ import (
 // waits for a preferred size until the oldest has waited that long.
 type Pool struct {
 	*runner
-	rule  rule
-	order *order // nil if responses may overtake each other
+	rule rule
 
 	mu     sync.Mutex
 	bell   bell
-	queue  []*item // in order of priority, then of arrival; late ones at the end
+	queue  []*item // in order of arrival
 	closed bool
 	loops  sync.WaitGroup
 }
@@ -32,16 +31,12 @@ type rule struct {
 	preferred []int
 	largest   int // of preferred
 	delay     time.Duration
-	ragged    bool
-	levels    uint64
-	level     uint64 // of requests that name none
-	policy    map[uint64]*kserve.ModelQueuePolicy
-	fallback  *kserve.ModelQueuePolicy
+	waiting   int // most requests that may wait; 0 for no limit
 }
 
 func newRule(cfg *kserve.ModelConfig) rule {
 	dyn := cfg.GetDynamicBatching()
-	r := rule{max: 1, ragged: true}
+	r := rule{max: 1}
 	if dyn == nil || cfg.GetMaxBatchSize() < 1 {
 		r.largest = 1
 		return r
@@ -54,21 +49,14 @@ func newRule(cfg *kserve.ModelConfig) rule {
 	if len(r.preferred) > 0 {
 		r.largest = slices.Max(r.preferred)
 	}
-	for _, in := range cfg.GetInput() {
-		r.ragged = r.ragged && in.GetAllowRaggedBatch()
-	}
 	r.delay = time.Duration(dyn.GetMaxQueueDelayMicroseconds()) * time.Microsecond
-	r.levels, r.level = dyn.GetPriorityLevels(), dyn.GetDefaultPriorityLevel()
-	r.policy, r.fallback = dyn.GetPriorityQueuePolicy(), dyn.GetDefaultQueuePolicy()
+	r.waiting = int(dyn.GetDefaultQueuePolicy().GetMaxQueueSize())
 	return r
 }
 
 // NewPool starts a pool.
 func NewPool(s Setup) *Pool {
 	p := &Pool{runner: newRunner(s), rule: newRule(s.Config)}
-	if s.Config.GetDynamicBatching().GetPreserveOrdering() && !p.decoupled {
-		p.order = &order{}
-	}
 	p.bell = newBell(&p.mu, p.Clock)
 	for _, inst := range s.Instances {
 		p.loops.Go(func() { p.serve(inst) })
@@ -76,76 +64,21 @@ func NewPool(s Setup) *Pool {
 	return p
 }
 
-// Enqueue puts the request behind all of its priority.
+// Enqueue puts the request behind all others.
 func (p *Pool) Enqueue(r *infer.Request) error {
-	it := &item{req: r, queued: time.Now()}
-	level := p.levelOf(r)
-	policy := p.rule.policyOf(level)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
-		return infer.Errorf(infer.Unavailable, "Server is stopping, scheduler for model has stopped accepting new inference requests")
+		return errStopping
 	}
-	if limit := policy.GetMaxQueueSize(); limit > 0 && p.waiting(level) >= int(limit) {
+	if limit := p.rule.waiting; limit > 0 && len(p.queue) >= limit {
 		p.Counters.Failure(time.Since(r.Received), stats.Rejected)
-		return infer.Errorf(infer.Unavailable, "%sExceeds maximum queue size", r.Label())
+		return infer.Errorf(infer.Unavailable, "the queue of model '%s' is full: %d requests wait", p.Config.GetName(), limit)
 	}
-	if p.order != nil {
-		p.order.follow(r)
-	}
-	it.deadline, it.action = deadline(r, policy, it.queued), policy.GetTimeoutAction()
-	p.insert(it, level)
+	p.queue = append(p.queue, &item{req: r, queued: time.Now()})
 	p.Counters.Waiting(1)
 	p.bell.Signal()
 	return nil
-}
-
-func (p *Pool) levelOf(r *infer.Request) uint64 {
-	if r.Priority == 0 || r.Priority > p.rule.levels {
-		return p.rule.level
-	}
-	return r.Priority
-}
-
-func (r *rule) policyOf(level uint64) *kserve.ModelQueuePolicy {
-	if q, ok := r.policy[level]; ok {
-		return q
-	}
-	return r.fallback
-}
-
-// deadline is when the request has waited too long: by its own timeout if the model allows that, else by the policy.
-func deadline(r *infer.Request, policy *kserve.ModelQueuePolicy, queued time.Time) time.Time {
-	limit := time.Duration(policy.GetDefaultTimeoutMicroseconds()) * time.Microsecond
-	if policy.GetAllowTimeoutOverride() && r.Timeout > 0 && (limit == 0 || r.Timeout < limit) {
-		limit = r.Timeout
-	}
-	if limit == 0 {
-		return time.Time{}
-	}
-	return queued.Add(limit)
-}
-
-func (p *Pool) waiting(level uint64) int {
-	n := 0
-	for _, it := range p.queue {
-		if p.levelOf(it.req) == level {
-			n++
-		}
-	}
-	return n
-}
-
-func (p *Pool) insert(it *item, level uint64) {
-	if p.rule.levels <= 1 {
-		p.queue = append(p.queue, it)
-		return
-	}
-	at := len(p.queue)
-	for at > 0 && (p.queue[at-1].late || p.levelOf(p.queue[at-1].req) > level) {
-		at--
-	}
-	p.queue = slices.Insert(p.queue, at, it)
 }
 
 // serve runs one instance.
@@ -165,7 +98,7 @@ func (p *Pool) next() []*item {
 	defer p.mu.Unlock()
 	for {
 		now := time.Now()
-		p.expire(now)
+		p.dropGone()
 		n, wait := p.rule.form(p.queue, now)
 		if n > 0 {
 			batch := slices.Clone(p.queue[:n])
@@ -183,26 +116,16 @@ func (p *Pool) next() []*item {
 	}
 }
 
-// expire refuses or delays requests that have waited too long, and drops requests whose client has gone.
-func (p *Pool) expire(now time.Time) {
-	var late []*item
+// dropGone drops requests whose client has gone.
+func (p *Pool) dropGone() {
 	p.queue = slices.DeleteFunc(p.queue, func(it *item) bool {
-		switch {
-		case it.req.Done():
-			p.refuse(it, stats.Canceled, infer.Errorf(infer.Canceled, ""))
-		case it.late || it.deadline.IsZero() || now.Before(it.deadline):
+		if !it.req.Done() {
 			return false
-		case it.action == kserve.ModelQueuePolicy_DELAY:
-			it.late = true
-			late = append(late, it)
-			return true
-		default:
-			p.refuse(it, stats.Rejected, infer.Errorf(infer.Unavailable, "%sRequest timeout expired", it.req.Label()))
 		}
+		p.refuse(it, stats.Canceled, infer.Errorf(infer.Canceled, "the client has gone"))
 		p.Counters.Waiting(-1)
 		return true
 	})
-	p.queue = append(p.queue, late...)
 }
 
 // form decides how many requests from the front of the queue run now. If n is 0, wait is when to check again; 0 means that only a
@@ -214,7 +137,7 @@ func (r *rule) form(queue []*item, now time.Time) (n int, wait time.Duration) {
 	size, preferredAt, full := 0, 0, false
 	for i, it := range queue {
 		batch := max(it.req.Batch, 1)
-		if i > 0 && (size+batch > r.max || !r.fits(queue[0].req, it.req)) {
+		if i > 0 && (size+batch > r.max || !fit(queue[0].req, it.req)) {
 			full = true
 			break
 		}
@@ -237,18 +160,14 @@ func (r *rule) form(queue []*item, now time.Time) (n int, wait time.Duration) {
 	return 0, r.delay - oldest
 }
 
-// fits reports whether two requests can be in one batch: same inputs, same shapes beyond the batch.
-func (r *rule) fits(a, b *infer.Request) bool {
+// fit reports whether two requests can be in one batch: same inputs, same shapes beyond the batch.
+func fit(a, b *infer.Request) bool {
 	if len(a.Inputs) != len(b.Inputs) {
 		return false
 	}
 	for i := range a.Inputs {
-		x := &a.Inputs[i]
-		y := b.Input(x.Name)
-		if y == nil {
-			return false
-		}
-		if !r.ragged && (len(x.Shape) != len(y.Shape) || len(x.Shape) > 0 && !slices.Equal(x.Shape[1:], y.Shape[1:])) {
+		x, y := a.Inputs[i].Shape, b.Input(a.Inputs[i].Name)
+		if y == nil || len(x) != len(y.Shape) || len(x) > 0 && !slices.Equal(x[1:], y.Shape[1:]) {
 			return false
 		}
 	}

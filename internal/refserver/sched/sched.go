@@ -38,12 +38,12 @@ type Setup struct {
 
 // item is a request that waits.
 type item struct {
-	req      *infer.Request
-	queued   time.Time
-	deadline time.Time // zero: no deadline
-	action   kserve.ModelQueuePolicy_TimeoutAction
-	late     bool // past its deadline but delayed instead of refused
+	req    *infer.Request
+	queued time.Time
 }
+
+// errStopping refuses a request that comes when the model is unloaded.
+var errStopping = infer.Errorf(infer.Unavailable, "the model is being unloaded: it takes no more requests")
 
 // runner executes batches and counts them.
 type runner struct {

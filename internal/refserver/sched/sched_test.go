@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -97,13 +98,41 @@ func TestPoolBatchesWhatWaits(t *testing.T) {
 	}
 }
 
-func TestPoolPriorities(t *testing.T) {
+func TestPoolQueueLimits(t *testing.T) {
 	g := newGate()
-	p := NewPool(setup(t, dynamic(&kserve.ModelDynamicBatching{PriorityLevels: 3, DefaultPriorityLevel: 2}), g))
+	p := NewPool(setup(t, dynamic(&kserve.ModelDynamicBatching{DefaultQueuePolicy: &kserve.ModelQueuePolicy{MaxQueueSize: 2}}), g))
 	var s sent
-	for i, level := range []uint64{0, 3, 0, 1, 2, 1} {
+	for i := range 3 {
+		if err := p.Enqueue(s.request(fmt.Sprint(i))); err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			<-g.entered
+		}
+	}
+	if err := p.Enqueue(s.request("full")); err == nil || !strings.Contains(err.Error(), "the queue of model 'm' is full: 2 requests wait") {
+		t.Errorf("got %v", err)
+	}
+	s.wg.Done()
+	close(g.open)
+	s.wg.Wait()
+	p.Close()
+	if n := p.Counters.Snapshot().Failures[stats.Rejected]; n != 1 {
+		t.Errorf("%d rejected, want 1", n)
+	}
+}
+
+// A request whose client has gone before it ran does not run.
+func TestPoolDropsRequestsOfGoneClients(t *testing.T) {
+	g := newGate()
+	p := NewPool(setup(t, dynamic(&kserve.ModelDynamicBatching{}), g))
+	var s sent
+	gone, cancel := context.WithCancel(t.Context())
+	for i := range 3 {
 		r := s.request(fmt.Sprint(i))
-		r.Priority = level
+		if i == 1 {
+			r.Context = gone
+		}
 		if err := p.Enqueue(r); err != nil {
 			t.Fatal(err)
 		}
@@ -111,75 +140,13 @@ func TestPoolPriorities(t *testing.T) {
 			<-g.entered
 		}
 	}
+	cancel()
 	close(g.open)
 	s.wg.Wait()
 	p.Close()
-	if got := fmt.Sprint(g.batches); got != "[[0] [3 5 2 4] [1]]" {
-		t.Errorf("batches %s", got)
+	if got := fmt.Sprint(g.batches); got != "[[0] [2]]" || s.errs["1"] == nil {
+		t.Errorf("batches %s, error %v", got, s.errs["1"])
 	}
-}
-
-func TestPoolQueueLimits(t *testing.T) {
-	testkit.Simulate(t, func(t *testing.T) {
-		g := newGate()
-		p := NewPool(setup(t, dynamic(&kserve.ModelDynamicBatching{DefaultQueuePolicy: &kserve.ModelQueuePolicy{MaxQueueSize: 2, AllowTimeoutOverride: true}}), g))
-		var s sent
-		for i := range 3 {
-			r := s.request(fmt.Sprint(i))
-			if i > 0 {
-				r.Timeout = time.Microsecond
-			}
-			if err := p.Enqueue(r); err != nil {
-				t.Fatal(err)
-			}
-			if i == 0 {
-				<-g.entered
-			}
-		}
-		err := p.Enqueue(s.request("full"))
-		s.wg.Done()
-		if err == nil || err.Error() != "[request id: full] Exceeds maximum queue size" {
-			t.Errorf("got %v", err)
-		}
-		time.Sleep(time.Millisecond) // the waiting ones pass their microsecond
-		close(g.open)
-		s.wg.Wait()
-		p.Close()
-		for _, id := range []string{"1", "2"} {
-			if err := s.errs[id]; err == nil || err.Error() != "[request id: "+id+"] Request timeout expired" {
-				t.Errorf("request %s: %v", id, err)
-			}
-		}
-		if n := p.Counters.Snapshot().Failures[stats.Rejected]; n != 3 {
-			t.Errorf("%d rejected, want 3", n)
-		}
-	})
-}
-
-func TestPreservedOrder(t *testing.T) {
-	slow, fast := newGate(), newGate()
-	close(fast.open)
-	p := NewPool(setup(t, &kserve.ModelConfig{Name: "m", MaxBatchSize: 1, SchedulingChoice: &kserve.ModelConfig_DynamicBatching{DynamicBatching: &kserve.ModelDynamicBatching{PreserveOrdering: true}}}, slow))
-	p.loops.Go(func() {
-		<-slow.entered // the first request is stuck there; the others come here
-		p.serve(fast)
-	})
-	answered := make(chan string, 3)
-	for _, id := range []string{"0", "1", "2"} {
-		r := &infer.Request{ID: id, Batch: 1, Received: time.Now(), Reply: func(*infer.Response) { answered <- id }}
-		if err := p.Enqueue(r); err != nil {
-			t.Fatal(err)
-		}
-	}
-	<-fast.entered
-	<-fast.entered
-	close(slow.open)
-	for _, want := range []string{"0", "1", "2"} {
-		if got := <-answered; got != want {
-			t.Errorf("answer %s came where %s was due", got, want)
-		}
-	}
-	p.Close()
 }
 
 func TestFormWaitsForPreferredSizes(t *testing.T) {
@@ -259,25 +226,4 @@ func TestIdleSequenceLosesItsSlot(t *testing.T) {
 		}
 		s.wg.Wait()
 	})
-}
-
-func TestCacheAnswersEqualRequests(t *testing.T) {
-	g := newGate()
-	close(g.open)
-	set := setup(t, &kserve.ModelConfig{Name: "m", MaxBatchSize: 1}, g)
-	c := NewCache(NewPool(set), set.Counters)
-	var s sent
-	for i, data := range []string{"x", "y", "x", "x"} {
-		r := s.request(fmt.Sprint(i))
-		r.Inputs = []tensor.Tensor{{Name: "A", Shape: tensor.Shape{1}, Data: []byte(data)}}
-		if err := c.Enqueue(r); err != nil {
-			t.Fatal(err)
-		}
-		s.wg.Wait()
-	}
-	c.Close()
-	got := set.Counters.Snapshot()
-	if got.CacheHit.Count != 2 || got.CacheMiss.Count != 2 || got.Executions != 2 || got.Success.Count != 4 {
-		t.Errorf("%d hits, %d misses, %d executions, %d successes", got.CacheHit.Count, got.CacheMiss.Count, got.Executions, got.Success.Count)
-	}
 }

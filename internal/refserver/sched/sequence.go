@@ -84,7 +84,7 @@ func (q *Sequence) Enqueue(r *infer.Request) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.closed {
-		return infer.Errorf(infer.Unavailable, "Server is stopping, scheduler for model has stopped accepting new inference requests")
+		return errStopping
 	}
 	key := r.Sequence.Key()
 	c := q.live[key]
@@ -214,7 +214,7 @@ func (q *Sequence) Close() {
 	for _, c := range q.backlog {
 		for _, it := range c.queue {
 			q.Counters.Waiting(-1)
-			q.refuse(it, stats.Rejected, infer.Errorf(infer.Unavailable, "Server is stopping, the sequence never got a slot"))
+			q.refuse(it, stats.Rejected, errStopping)
 		}
 	}
 	q.backlog = nil

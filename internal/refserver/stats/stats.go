@@ -33,7 +33,6 @@ type Snapshot struct {
 
 	Success, Fail, Queue                      Duration
 	ComputeInput, ComputeInfer, ComputeOutput Duration
-	CacheHit, CacheMiss                       Duration
 
 	Batches   []Batch
 	Responses []Response
@@ -52,7 +51,7 @@ type Batch struct {
 
 // Response is the time spent on the n-th response of decoupled requests.
 type Response struct {
-	Infer, Output, Success, Fail, Empty, Cancel Duration
+	Infer, Output, Success, Fail, Empty Duration
 }
 
 // Reason says why a request failed.
@@ -119,23 +118,6 @@ func (c *Counters) Failure(total time.Duration, why Reason) {
 	}
 	c.now.Failures[why]++
 	c.now.LastInference = time.Now()
-}
-
-// Hit adds one request that got a response from the response cache.
-func (c *Counters) Hit(total, queue, lookup time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now.Success.add(total)
-	c.now.Queue.add(queue)
-	c.now.CacheHit.add(lookup)
-	c.now.LastInference = time.Now()
-}
-
-// Miss adds one look into the response cache that found nothing, with the time of lookup and insertion.
-func (c *Counters) Miss(took time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now.CacheMiss.add(took)
 }
 
 // Answer adds the n-th response of a decoupled request.

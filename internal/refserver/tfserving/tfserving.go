@@ -15,7 +15,7 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	pb "github.com/redline-bench/redline/internal/proto/tfserving"
-	"github.com/redline-bench/redline/internal/refserver/core"
+	"github.com/redline-bench/redline/internal/refserver/fault"
 	"github.com/redline-bench/redline/internal/refserver/infer"
 	"github.com/redline-bench/redline/internal/refserver/model"
 	"github.com/redline-bench/redline/internal/refserver/reqlog"
@@ -23,15 +23,22 @@ import (
 
 const signature = "serving_default"
 
+// Config is what the services are made of.
+type Config struct {
+	Models *model.Repository
+	Log    *reqlog.Log
+	Faults *fault.Set
+}
+
 type service struct {
 	pb.UnimplementedPredictionServiceServer
 	pb.UnimplementedModelServiceServer
-	core *core.Core
+	Config
 }
 
-// Register adds the services of a core to a gRPC server.
-func Register(s *grpc.Server, c *core.Core) {
-	srv := &service{core: c}
+// Register adds the services to a gRPC server.
+func Register(s *grpc.Server, cfg Config) {
+	srv := &service{Config: cfg}
 	pb.RegisterPredictionServiceServer(s, srv)
 	pb.RegisterModelServiceServer(s, srv)
 }
@@ -42,7 +49,7 @@ func (s *service) find(spec *pb.ModelSpec) (*model.Model, error) {
 	if v := spec.GetVersion(); v != nil {
 		version = strconv.FormatInt(v.GetValue(), 10)
 	}
-	m, err := s.core.Models.Get(spec.GetName(), version)
+	m, err := s.Models.Get(spec.GetName(), version)
 	if err != nil {
 		text := "Servable not found for request: Latest(" + spec.GetName() + ")"
 		if version != "" {
@@ -63,7 +70,7 @@ func specOf(m *model.Model) *pb.ModelSpec {
 // Predict runs a model.
 func (s *service) Predict(ctx context.Context, in *pb.PredictRequest) (*pb.PredictResponse, error) {
 	received := time.Now()
-	spoil, err := s.core.Faults.RPC(ctx, in.GetModelSpec().GetName())
+	spoil, err := s.Faults.RPC(ctx, in.GetModelSpec().GetName())
 	if err != nil {
 		return nil, err
 	}
@@ -87,14 +94,14 @@ func (s *service) Predict(ctx context.Context, in *pb.PredictRequest) (*pb.Predi
 	}
 	resp, err := m.Run(req)
 	if err != nil {
-		return nil, status.Error(infer.CodeOf(err).GRPC(), err.Error())
+		return nil, err
 	}
 	out := &pb.PredictResponse{ModelSpec: specOf(m), Outputs: map[string]*pb.TensorProto{}}
 	for _, t := range resp.Outputs {
 		out.Outputs[t.Name] = toProto(t)
 	}
 	spoil(out)
-	s.core.Log.Add(reqlog.Entry{Model: m.Name(), Parent: reqlog.ParentOf(ctx), Received: received, Replied: time.Now()})
+	s.Log.Add(reqlog.Entry{Model: m.Name(), Parent: reqlog.ParentOf(ctx), Received: received, Replied: time.Now()})
 	return out, nil
 }
 

@@ -1,6 +1,7 @@
-package refserver_test
+package kserve_test
 
 import (
+	"bytes"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -10,28 +11,44 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/redline-bench/redline/internal/proto/kserve"
-	"github.com/redline-bench/redline/internal/refserver/core"
-	"github.com/redline-bench/redline/internal/refserver/kgrpc"
-	"github.com/redline-bench/redline/internal/refserver/khttp"
+	pb "github.com/redline-bench/redline/internal/proto/kserve"
+	"github.com/redline-bench/redline/internal/refserver/kserve"
 	"github.com/redline-bench/redline/internal/refserver/model"
 	"github.com/redline-bench/redline/internal/refserver/pause"
 )
 
-// newCore has two models with inputs of many kinds of encodings, and no schedule that waits.
-func newCore(f *testing.F) *core.Core {
+const (
+	sixteen = `[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16]`
+	first   = `{"name":"INPUT0","datatype":"INT32","shape":[1,16],"data":` + sixteen + `}`
+	second  = `{"name":"INPUT1","datatype":"INT32","shape":[1,16],"data":` + sixteen + `}`
+)
+
+// newServer has models with inputs of many kinds of encodings, and no schedule that waits.
+func newServer(f *testing.F) *kserve.Server {
 	clock := pause.NewByTimers()
 	models, err := model.Open(model.Options{Runtime: model.Runtime{Clock: clock}, Explicit: true, Load: []string{"simple", "simple_string", "simple_identity"}})
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Cleanup(func() { models.Close(); clock.Close() })
-	return core.New(models, nil)
+	settings, err := kserve.NewTraceSettings(nil)
+	if err != nil {
+		f.Fatal(err)
+	}
+	return kserve.New(kserve.Config{Models: models, Trace: settings})
+}
+
+func simpleRequest() *pb.ModelInferRequest {
+	data := bytes.Repeat([]byte{3, 0, 0, 0}, 16)
+	in := func(name string) *pb.ModelInferRequest_InferInputTensor {
+		return &pb.ModelInferRequest_InferInputTensor{Name: name, Datatype: "INT32", Shape: []int64{1, 16}}
+	}
+	return &pb.ModelInferRequest{ModelName: "simple", Inputs: []*pb.ModelInferRequest_InferInputTensor{in("INPUT0"), in("INPUT1")}, RawInputContents: [][]byte{data, data}}
 }
 
 // A request over HTTP, whatever its bytes are, has a response with a status, and JSON where it is an error.
 func FuzzHTTP(f *testing.F) {
-	h := khttp.New(newCore(f))
+	h := newServer(f).HTTP()
 	paths := []string{"simple/infer", "simple_string/infer", "simple_identity/infer", "simple/generate", "simple/trace/setting"}
 	f.Add(uint8(0), "", `{"inputs":[`+first+`,`+second+`]}`)
 	f.Add(uint8(0), "35", `{"inputs":[{"name":"INPUT0","datatype":"INT32","shape":[1,16],"parameters":{"binary_data_size":64}}]}`)
@@ -53,9 +70,9 @@ func FuzzHTTP(f *testing.F) {
 
 // The same over gRPC: a message that can be decoded has a response or a status.
 func FuzzGRPC(f *testing.F) {
-	s := kgrpc.New(newCore(f))
-	add := func(change func(*kserve.ModelInferRequest)) {
-		r := simpleRequest("")
+	s := newServer(f)
+	add := func(change func(*pb.ModelInferRequest)) {
+		r := simpleRequest()
 		change(r)
 		b, err := proto.Marshal(r)
 		if err != nil {
@@ -63,12 +80,12 @@ func FuzzGRPC(f *testing.F) {
 		}
 		f.Add(b)
 	}
-	add(func(*kserve.ModelInferRequest) {})
-	add(func(r *kserve.ModelInferRequest) { r.RawInputContents = [][]byte{make([]byte, 63)} })
-	add(func(r *kserve.ModelInferRequest) { r.Inputs[0].Shape = []int64{1 << 62, 4} })
-	add(func(r *kserve.ModelInferRequest) { r.ModelName = "simple_identity" })
+	add(func(*pb.ModelInferRequest) {})
+	add(func(r *pb.ModelInferRequest) { r.RawInputContents = [][]byte{make([]byte, 63)} })
+	add(func(r *pb.ModelInferRequest) { r.Inputs[0].Shape = []int64{1 << 62, 4} })
+	add(func(r *pb.ModelInferRequest) { r.ModelName = "simple_identity" })
 	f.Fuzz(func(t *testing.T, b []byte) {
-		r := &kserve.ModelInferRequest{}
+		r := &pb.ModelInferRequest{}
 		if proto.Unmarshal(b, r) != nil {
 			return
 		}

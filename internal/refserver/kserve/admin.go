@@ -1,0 +1,199 @@
+package kserve
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	pb "github.com/redline-bench/redline/internal/proto/kserve"
+	"github.com/redline-bench/redline/internal/refserver/infer"
+	"github.com/redline-bench/redline/internal/refserver/model"
+	"github.com/redline-bench/redline/internal/refserver/stats"
+)
+
+// ServerLive says that the server runs.
+func (s *Server) ServerLive(context.Context, *pb.ServerLiveRequest) (*pb.ServerLiveResponse, error) {
+	return &pb.ServerLiveResponse{Live: true}, nil
+}
+
+// ServerReady says that the server accepts requests.
+func (s *Server) ServerReady(context.Context, *pb.ServerReadyRequest) (*pb.ServerReadyResponse, error) {
+	return &pb.ServerReadyResponse{Ready: true}, nil
+}
+
+// ModelReady reports whether a model is loaded.
+func (s *Server) ModelReady(_ context.Context, in *pb.ModelReadyRequest) (*pb.ModelReadyResponse, error) {
+	_, err := s.Models.Get(in.GetName(), in.GetVersion())
+	return &pb.ModelReadyResponse{Ready: err == nil}, nil
+}
+
+// ServerMetadata describes the server: Triton 2.51, whose protocol it follows.
+func (s *Server) ServerMetadata(context.Context, *pb.ServerMetadataRequest) (*pb.ServerMetadataResponse, error) {
+	return &pb.ServerMetadataResponse{Name: "triton", Version: "2.51.0", Extensions: []string{
+		"classification", "sequence", "model_repository", "model_repository(unload_dependents)", "model_configuration",
+		"system_shared_memory", "cuda_shared_memory", "binary_tensor_data", "parameters", "statistics", "trace", "logging",
+	}}, nil
+}
+
+// ModelMetadata describes the tensors of a model.
+func (s *Server) ModelMetadata(_ context.Context, in *pb.ModelMetadataRequest) (*pb.ModelMetadataResponse, error) {
+	m, err := s.Models.Get(in.GetName(), in.GetVersion())
+	if err != nil {
+		return nil, err
+	}
+	tensors := func(list []model.Tensor) []*pb.ModelMetadataResponse_TensorMetadata {
+		out := make([]*pb.ModelMetadataResponse_TensorMetadata, 0, len(list))
+		for _, t := range list {
+			out = append(out, &pb.ModelMetadataResponse_TensorMetadata{Name: t.Name, Datatype: t.Type.String(), Shape: t.Shape})
+		}
+		return out
+	}
+	d := m.Describe()
+	return &pb.ModelMetadataResponse{
+		Name: m.Name(), Versions: s.Models.Versions(m.Name()), Platform: m.Platform(),
+		Inputs: tensors(d.Inputs), Outputs: tensors(d.Outputs),
+	}, nil
+}
+
+// ModelConfig gives the whole configuration of a model.
+func (s *Server) ModelConfig(_ context.Context, in *pb.ModelConfigRequest) (*pb.ModelConfigResponse, error) {
+	m, err := s.Models.Get(in.GetName(), in.GetVersion())
+	if err != nil {
+		return nil, err
+	}
+	return &pb.ModelConfigResponse{Config: m.Config}, nil
+}
+
+// ModelStatistics gives the counters of one model; without a name, those of all.
+func (s *Server) ModelStatistics(_ context.Context, in *pb.ModelStatisticsRequest) (*pb.ModelStatisticsResponse, error) {
+	models := s.Models.Models()
+	if in.GetName() != "" {
+		m, err := s.Models.Get(in.GetName(), in.GetVersion())
+		if err != nil {
+			return nil, bad("requested model '%s' is not available", in.GetName())
+		}
+		models = []*model.Model{m}
+	}
+	out := &pb.ModelStatisticsResponse{}
+	for _, m := range models {
+		out.ModelStats = append(out.ModelStats, statistics(m))
+	}
+	return out, nil
+}
+
+func statistics(m *model.Model) *pb.ModelStatistics {
+	s := m.Counters.Snapshot()
+	duration := func(d stats.Duration) *pb.StatisticDuration {
+		return &pb.StatisticDuration{Count: d.Count, Ns: uint64(d.Total)}
+	}
+	out := &pb.ModelStatistics{
+		Name: m.Name(), Version: m.VersionText(), InferenceCount: s.Inferences, ExecutionCount: s.Executions,
+		InferenceStats: &pb.InferStatistics{
+			Success: duration(s.Success), Fail: duration(s.Fail), Queue: duration(s.Queue),
+			ComputeInput: duration(s.ComputeInput), ComputeInfer: duration(s.ComputeInfer), ComputeOutput: duration(s.ComputeOutput),
+			CacheHit: &pb.StatisticDuration{}, CacheMiss: &pb.StatisticDuration{},
+		},
+	}
+	if !s.LastInference.IsZero() {
+		out.LastInference = uint64(s.LastInference.UnixMilli())
+	}
+	for _, b := range s.Batches {
+		out.BatchStats = append(out.BatchStats, &pb.InferBatchStatistics{
+			BatchSize: uint64(b.Size), ComputeInput: duration(b.Input), ComputeInfer: duration(b.Infer), ComputeOutput: duration(b.Output),
+		})
+	}
+	for i, r := range s.Responses {
+		if out.ResponseStats == nil {
+			out.ResponseStats = map[string]*pb.InferResponseStatistics{}
+		}
+		out.ResponseStats[strconv.Itoa(i)] = &pb.InferResponseStatistics{
+			ComputeInfer: duration(r.Infer), ComputeOutput: duration(r.Output), Success: duration(r.Success),
+			Fail: duration(r.Fail), EmptyResponse: duration(r.Empty), Cancel: duration(stats.Duration{}),
+		}
+	}
+	return out
+}
+
+// RepositoryIndex lists the models, loaded or not.
+func (s *Server) RepositoryIndex(_ context.Context, in *pb.RepositoryIndexRequest) (*pb.RepositoryIndexResponse, error) {
+	out := &pb.RepositoryIndexResponse{}
+	for _, e := range s.Models.Index(in.GetReady()) {
+		out.Models = append(out.Models, &pb.RepositoryIndexResponse_ModelIndex{Name: e.Name, Version: e.Version, State: e.State, Reason: e.Reason})
+	}
+	return out, nil
+}
+
+// RepositoryModelLoad loads a model.
+func (s *Server) RepositoryModelLoad(_ context.Context, in *pb.RepositoryModelLoadRequest) (*pb.RepositoryModelLoadResponse, error) {
+	if in.GetRepositoryName() != "" {
+		return nil, infer.Errorf(infer.Unsupported, "there is only one repository: leave out 'repository_name'")
+	}
+	var files []string
+	for name := range in.GetParameters() {
+		if file, ok := strings.CutPrefix(name, "file:"); ok {
+			files = append(files, file)
+		}
+	}
+	return &pb.RepositoryModelLoadResponse{}, s.Models.Load(in.GetModelName(), in.GetParameters()["config"].GetStringParam(), files)
+}
+
+// RepositoryModelUnload drops a model.
+func (s *Server) RepositoryModelUnload(_ context.Context, in *pb.RepositoryModelUnloadRequest) (*pb.RepositoryModelUnloadResponse, error) {
+	return &pb.RepositoryModelUnloadResponse{}, s.Models.Unload(in.GetModelName(), in.GetParameters()["unload_dependents"].GetBoolParam())
+}
+
+// TraceSetting changes and shows trace settings.
+func (s *Server) TraceSetting(_ context.Context, in *pb.TraceSettingRequest) (*pb.TraceSettingResponse, error) {
+	if in.GetModelName() != "" {
+		if _, err := s.Models.Get(in.GetModelName(), ""); err != nil {
+			return nil, bad("%v", err)
+		}
+	}
+	if len(in.GetSettings()) > 0 {
+		changes := settings{}
+		for name, v := range in.GetSettings() {
+			changes[name] = v.GetValue()
+		}
+		if err := s.Trace.update(in.GetModelName(), changes); err != nil {
+			return nil, err
+		}
+	}
+	out := &pb.TraceSettingResponse{Settings: map[string]*pb.TraceSettingResponse_SettingValue{}}
+	for name, values := range s.Trace.get(in.GetModelName()) {
+		out.Settings[name] = &pb.TraceSettingResponse_SettingValue{Value: values}
+	}
+	return out, nil
+}
+
+// LogSettings changes and shows log settings.
+func (s *Server) LogSettings(_ context.Context, in *pb.LogSettingsRequest) (*pb.LogSettingsResponse, error) {
+	changes := map[string]any{}
+	for name, v := range in.GetSettings() {
+		switch v := v.GetParameterChoice().(type) {
+		case *pb.LogSettingsRequest_SettingValue_BoolParam:
+			changes[name] = v.BoolParam
+		case *pb.LogSettingsRequest_SettingValue_Uint32Param:
+			changes[name] = v.Uint32Param
+		case *pb.LogSettingsRequest_SettingValue_StringParam:
+			changes[name] = v.StringParam
+		}
+	}
+	now, err := s.logs.update(changes)
+	if err != nil {
+		return nil, err
+	}
+	out := &pb.LogSettingsResponse{Settings: map[string]*pb.LogSettingsResponse_SettingValue{}}
+	for name, v := range now {
+		value := &pb.LogSettingsResponse_SettingValue{}
+		switch v := v.(type) {
+		case bool:
+			value.ParameterChoice = &pb.LogSettingsResponse_SettingValue_BoolParam{BoolParam: v}
+		case uint32:
+			value.ParameterChoice = &pb.LogSettingsResponse_SettingValue_Uint32Param{Uint32Param: v}
+		case string:
+			value.ParameterChoice = &pb.LogSettingsResponse_SettingValue_StringParam{StringParam: v}
+		}
+		out.Settings[name] = value
+	}
+	return out, nil
+}
