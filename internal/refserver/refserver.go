@@ -105,8 +105,8 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	}
 	s := &Server{clock: pause.New(), base: context.WithoutCancel(ctx)}
 	s.models, err = model.Open(model.Options{
-		Runtime: model.Runtime{Clock: s.clock, Seed: cfg.Seed, Pace: cfg.Pace},
-		Dirs:    cfg.Repositories, NoBuiltin: cfg.NoBuiltin, Explicit: cfg.Explicit, Load: cfg.Load, Delays: cfg.Delays,
+		Clock: s.clock, Seed: cfg.Seed, Pace: cfg.Pace,
+		Dirs: cfg.Repositories, NoBuiltin: cfg.NoBuiltin, Explicit: cfg.Explicit, Load: cfg.Load, Delays: cfg.Delays,
 	})
 	if err != nil {
 		for _, l := range listeners {

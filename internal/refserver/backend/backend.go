@@ -134,17 +134,14 @@ func (p params) integer(name string, or int) int {
 }
 
 func (p params) millis(name string, or time.Duration) time.Duration {
-	f, err := strconv.ParseFloat(p.text(name, ""), 64)
-	if err != nil {
-		return or
-	}
-	return time.Duration(f * float64(time.Millisecond))
+	return time.Duration(p.number(name, float64(or)/float64(time.Millisecond)) * float64(time.Millisecond))
 }
 
-// number is 0 where the parameter is missing.
-func (p params) number(name string) float64 {
-	f, _ := strconv.ParseFloat(p.text(name, ""), 64)
-	return f
+func (p params) number(name string, or float64) float64 {
+	if f, err := strconv.ParseFloat(p.text(name, ""), 64); err == nil {
+		return f
+	}
+	return or
 }
 
 // shaped gives a tensor for an output of the model: the shape is the request's batch and the given dims.

@@ -1,7 +1,6 @@
 package backend
 
 import (
-	"bytes"
 	"encoding/binary"
 	"hash/crc32"
 	"image"
@@ -9,6 +8,7 @@ import (
 	_ "image/jpeg" // and of this
 	_ "image/png"  // and of this
 	"math"
+	"strings"
 
 	"github.com/redline-bench/redline/internal/proto/kserve"
 	"github.com/redline-bench/redline/internal/refserver/infer"
@@ -49,10 +49,10 @@ func decodeImage(cfg *kserve.ModelConfig) func(*Job) {
 	return func(j *Job) {
 		var data []byte
 		var err error
-		for rest := j.Input(cfg.GetInput()[0].GetName()).Data; len(rest) > 0 && err == nil; {
-			var file string
-			file, rest = nextString(rest)
-			data, err = appendPixels(data, file, int(out.GetDims()[0]), int(out.GetDims()[1]))
+		for _, file := range texts(j.Input(cfg.GetInput()[0].GetName())) {
+			if data, err = appendPixels(data, file, int(out.GetDims()[0]), int(out.GetDims()[1])); err != nil {
+				break
+			}
 		}
 		if err != nil {
 			j.Fail(infer.Errorf(infer.InvalidArg, "the image cannot be read: %v", err))
@@ -63,7 +63,7 @@ func decodeImage(cfg *kserve.ModelConfig) func(*Job) {
 }
 
 func appendPixels(b []byte, file string, height, width int) ([]byte, error) {
-	pic, _, err := image.Decode(bytes.NewReader([]byte(file)))
+	pic, _, err := image.Decode(strings.NewReader(file))
 	if err != nil {
 		return b, err
 	}

@@ -41,9 +41,9 @@ func newLatency(par params, env Env) (latency, error) {
 		mean:      par.millis("execute_delay_ms", 0) + par.millis("sleep_ms", 0),
 		perItem:   par.millis("per_item_ms", 0),
 		freeItems: par.integer("free_items", 0),
-		crowd:     par.number("crowd_share") * float64(max(0, env.Instances-par.integer("crowd_above", env.Instances))),
+		crowd:     par.number("crowd_share", 0) * float64(max(0, env.Instances-par.integer("crowd_above", env.Instances))),
 		gapless:   par.text("gapless", "") == "true",
-		drift:     par.number("drift_share"), fades: par.millis("drift_ms", 60_000), began: time.Now(),
+		drift:     par.number("drift_share", 0), fades: par.millis("drift_ms", 60_000), began: time.Now(),
 	}
 	draw, err := tempo.Distribution(par.text("delay_distribution", "constant"), par.millis("delay_stddev_ms", 0),
 		rand.New(rand.NewPCG(env.Seed, uint64(par.integer("delay_seed", 0)))))

@@ -7,6 +7,7 @@ package infer
 import (
 	"context"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/redline-bench/redline/internal/refserver/stats"
@@ -29,6 +30,8 @@ type Request struct {
 
 	// Received is when the server had received the whole request; all statistics start there.
 	Received time.Time
+	// Queued is when the scheduler accepted it.
+	Queued time.Time
 	// Batch is the size of the first dimension, or 0 where the model has no batching. The model's check sets it.
 	Batch int
 
@@ -115,3 +118,37 @@ func (r *Request) Output(name string) *Output {
 
 // Done reports whether the client has gone.
 func (r *Request) Done() bool { return r.Context != nil && r.Context.Err() != nil }
+
+// Mailbox holds responses until they are taken, so that who replies never waits.
+type Mailbox struct {
+	mu   sync.Mutex
+	bell *sync.Cond
+	list []*Response
+}
+
+// NewMailbox makes an empty mailbox.
+func NewMailbox() *Mailbox {
+	b := &Mailbox{}
+	b.bell = sync.NewCond(&b.mu)
+	return b
+}
+
+// Put adds a response. It is a Reply.
+func (b *Mailbox) Put(r *Response) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.list = append(b.list, r)
+	b.bell.Signal()
+}
+
+// Take waits for a response.
+func (b *Mailbox) Take() *Response {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for len(b.list) == 0 {
+		b.bell.Wait()
+	}
+	r := b.list[0]
+	b.list = b.list[1:]
+	return r
+}

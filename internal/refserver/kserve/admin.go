@@ -2,13 +2,11 @@ package kserve
 
 import (
 	"context"
-	"strconv"
 	"strings"
 
 	pb "github.com/redline-bench/redline/internal/proto/kserve"
 	"github.com/redline-bench/redline/internal/refserver/infer"
 	"github.com/redline-bench/redline/internal/refserver/model"
-	"github.com/redline-bench/redline/internal/refserver/stats"
 )
 
 // ServerLive says that the server runs.
@@ -76,42 +74,10 @@ func (s *Server) ModelStatistics(_ context.Context, in *pb.ModelStatisticsReques
 	}
 	out := &pb.ModelStatisticsResponse{}
 	for _, m := range models {
-		out.ModelStats = append(out.ModelStats, statistics(m))
+		now, _, _ := m.Counters.Snapshot()
+		out.ModelStats = append(out.ModelStats, now)
 	}
 	return out, nil
-}
-
-func statistics(m *model.Model) *pb.ModelStatistics {
-	s := m.Counters.Snapshot()
-	duration := func(d stats.Duration) *pb.StatisticDuration {
-		return &pb.StatisticDuration{Count: d.Count, Ns: uint64(d.Total)}
-	}
-	out := &pb.ModelStatistics{
-		Name: m.Name(), Version: m.VersionText(), InferenceCount: s.Inferences, ExecutionCount: s.Executions,
-		InferenceStats: &pb.InferStatistics{
-			Success: duration(s.Success), Fail: duration(s.Fail), Queue: duration(s.Queue),
-			ComputeInput: duration(s.ComputeInput), ComputeInfer: duration(s.ComputeInfer), ComputeOutput: duration(s.ComputeOutput),
-			CacheHit: &pb.StatisticDuration{}, CacheMiss: &pb.StatisticDuration{},
-		},
-	}
-	if !s.LastInference.IsZero() {
-		out.LastInference = uint64(s.LastInference.UnixMilli())
-	}
-	for _, b := range s.Batches {
-		out.BatchStats = append(out.BatchStats, &pb.InferBatchStatistics{
-			BatchSize: uint64(b.Size), ComputeInput: duration(b.Input), ComputeInfer: duration(b.Infer), ComputeOutput: duration(b.Output),
-		})
-	}
-	for i, r := range s.Responses {
-		if out.ResponseStats == nil {
-			out.ResponseStats = map[string]*pb.InferResponseStatistics{}
-		}
-		out.ResponseStats[strconv.Itoa(i)] = &pb.InferResponseStatistics{
-			ComputeInfer: duration(r.Infer), ComputeOutput: duration(r.Output), Success: duration(r.Success),
-			Fail: duration(r.Fail), EmptyResponse: duration(r.Empty), Cancel: duration(stats.Duration{}),
-		}
-	}
-	return out
 }
 
 // RepositoryIndex lists the models, loaded or not.

@@ -26,7 +26,7 @@ const (
 // newServer has models with inputs of many kinds of encodings, and no schedule that waits.
 func newServer(f *testing.F) *kserve.Server {
 	clock := pause.NewByTimers()
-	models, err := model.Open(model.Options{Runtime: model.Runtime{Clock: clock}, Explicit: true, Load: []string{"simple", "simple_string", "simple_identity"}})
+	models, err := model.Open(model.Options{Clock: clock, Explicit: true, Load: []string{"simple", "simple_string", "simple_identity"}})
 	if err != nil {
 		f.Fatal(err)
 	}

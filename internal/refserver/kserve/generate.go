@@ -1,7 +1,6 @@
 package kserve
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -37,25 +36,21 @@ func (s *Server) generate(x *exchange) (any, error) {
 	if err := flat(in, m.Describe().Inputs, body); err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithCancel(x.Context()) // ends when this function returns
-	defer cancel()
-	r, err := s.request(ctx, in, received)
+	r, err := s.request(x.Context(), in, received)
 	if err != nil {
 		return nil, err
 	}
-	out := newOutbox()
-	defer context.AfterFunc(ctx, out.abort)()
-	r.Reply = out.open(true).put
-	out.end()
+	responses := infer.NewMailbox()
+	r.Reply = responses.Put
 	s.trace(r, m, "HTTP_RECV", received)
 	defer r.Trace.End()
 	if err := m.Infer(r); err != nil {
 		return nil, err
 	}
 	if strings.HasSuffix(x.URL.Path, "_stream") {
-		return nil, s.stream(x, m, r, out, script)
+		return nil, s.stream(x, m, r, responses, script)
 	}
-	s.whole(x, m, r, out)
+	s.whole(x, m, r, responses)
 	s.Log.Add(reqlog.Entry{Model: m.Name(), ID: r.ID, Parent: x.Request.Header.Get("Traceparent"), Received: received, Replied: time.Now()})
 	return nil, nil
 }
@@ -123,12 +118,13 @@ func flatInput(in *pb.ModelInferRequest, declared model.Tensor, value json.RawMe
 }
 
 // whole waits for the one response of /generate.
-func (s *Server) whole(x *exchange, m *model.Model, r *infer.Request, out *outbox) {
+func (s *Server) whole(x *exchange, m *model.Model, r *infer.Request, responses *infer.Mailbox) {
 	var body []byte
 	var err error
 	count := 0
-	for l, resp := out.next(); l != nil; l, resp = out.next() {
-		if !resp.Empty {
+	for last := false; !last; {
+		resp := responses.Take()
+		if last = resp.Final; !resp.Empty {
 			count++
 			body, err = s.flatResponse(m, r, resp)
 		}
@@ -149,7 +145,7 @@ var (
 )
 
 // stream writes each response as an event as soon as it comes.
-func (s *Server) stream(x *exchange, m *model.Model, r *infer.Request, responses *outbox, script stream.Script) error {
+func (s *Server) stream(x *exchange, m *model.Model, r *infer.Request, responses *infer.Mailbox, script stream.Script) error {
 	x.sent = true
 	if script.Status != 0 {
 		x.send(script.Status, jsonType, errorBody(errOnPurpose))
@@ -173,9 +169,10 @@ func (s *Server) stream(x *exchange, m *model.Model, r *infer.Request, responses
 }
 
 // events sends the responses until the last one, or until the script or the client ends the stream.
-func (s *Server) events(x *exchange, m *model.Model, r *infer.Request, responses *outbox, script stream.Script, out *stream.Writer) error {
-	for l, resp := responses.next(); l != nil; l, resp = responses.next() {
-		if resp.Empty {
+func (s *Server) events(x *exchange, m *model.Model, r *infer.Request, responses *infer.Mailbox, script stream.Script, out *stream.Writer) error {
+	for last := false; !last; {
+		resp := responses.Take()
+		if last = resp.Final; resp.Empty {
 			continue
 		}
 		if out.Events() == script.Stop {

@@ -67,8 +67,7 @@ func (t *TraceSettings) Sample(model string) *trace.Trace {
 		return n
 	}
 	t.seen[scope]++
-	level := now["trace_level"]
-	due := t.seen[scope]%max(number("trace_rate"), 1) == 0 && !slices.Contains(level, "OFF")
+	due := t.seen[scope]%max(number("trace_rate"), 1) == 0 && slices.Contains(now["trace_level"], "TIMESTAMPS")
 	if count := number("trace_count"); count >= 0 && t.taken[scope] >= count {
 		due = false
 	}
@@ -79,10 +78,7 @@ func (t *TraceSettings) Sample(model string) *trace.Trace {
 	if !due {
 		return nil
 	}
-	return t.recorder.Start(trace.Options{
-		File: now["trace_file"][0], Every: number("log_frequency"),
-		Timestamps: slices.Contains(level, "TIMESTAMPS"), Tensors: slices.Contains(level, "TENSORS"),
-	})
+	return t.recorder.Start(trace.Options{File: now["trace_file"][0], Every: number("log_frequency")})
 }
 
 // Close writes the traces that are not written yet.

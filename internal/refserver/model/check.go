@@ -14,7 +14,7 @@ func bad(format string, args ...any) error { return infer.Errorf(infer.InvalidAr
 // check compares a request with the configuration, and sets its batch size.
 func (m *Model) check(r *infer.Request) error {
 	for _, out := range r.Outputs {
-		if m.outputs[out.Name] == nil {
+		if !m.outputs[out.Name] {
 			return bad("unexpected inference output '%s' for model '%s'", out.Name, m.Name())
 		}
 	}

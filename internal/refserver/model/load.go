@@ -14,18 +14,6 @@ import (
 	"github.com/redline-bench/redline/internal/refserver/infer"
 )
 
-// examples are the models of Triton's public example repository.
-var examples = []string{"densenet_onnx", "inception_onnx", "simple", "simple_dyna_sequence", "simple_identity", "simple_int8", "simple_sequence", "simple_string"}
-
-// listed reports whether the index names a model. If clients load models themselves, the many built-in models would hide those of
-// the repository: the index then names only the example models, and none of them beside a repository on disk.
-func (r *Repository) listed(name string, e *entry) bool {
-	if !r.opts.Explicit || !e.source.builtin || e.state != "" {
-		return true
-	}
-	return len(r.opts.Dirs) == 0 && slices.Contains(examples, name)
-}
-
 // Load loads a model, or loads it again; override, if not empty, replaces its configuration. files are the paths of the files in
 // the client's request, which replace the model's folder.
 func (r *Repository) Load(name, override string, files []string) error {
@@ -91,8 +79,8 @@ func parseOverride(text, name string, e *entry) (*kserve.ModelConfig, error) {
 	if cfg.GetName() == "" {
 		cfg.Name = name
 	}
-	own := e.config()
-	if own != nil && cfg.GetEnsembleScheduling() == nil {
+	if e != nil && e.source.config != nil && cfg.GetEnsembleScheduling() == nil {
+		own := e.source.config
 		if len(cfg.GetInput()) == 0 && len(cfg.GetOutput()) == 0 {
 			cfg.Input, cfg.Output = own.GetInput(), own.GetOutput()
 			if cfg.GetMaxBatchSize() == 0 {
@@ -107,11 +95,4 @@ func parseOverride(text, name string, e *entry) (*kserve.ModelConfig, error) {
 		}
 	}
 	return cfg, complete(cfg)
-}
-
-func (e *entry) config() *kserve.ModelConfig {
-	if e == nil {
-		return nil
-	}
-	return e.source.config
 }

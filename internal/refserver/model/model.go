@@ -3,6 +3,7 @@
 package model
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"time"
@@ -22,10 +23,8 @@ type Model struct {
 	Counters *stats.Counters
 
 	inputs    map[string]*input
-	outputs   map[string]*kserve.ModelOutput
+	outputs   map[string]bool
 	labels    map[string][]string // of outputs that have a file of them
-	required  int
-	reshapes  bool
 	scheduler sched.Scheduler
 }
 
@@ -46,12 +45,7 @@ func (m *Model) VersionText() string { return strconv.FormatInt(m.Version, 10) }
 func (m *Model) Decoupled() bool { return m.Config.GetModelTransactionPolicy().GetDecoupled() }
 
 // Platform is the model's platform, or its backend where it has none.
-func (m *Model) Platform() string {
-	if p := m.Config.GetPlatform(); p != "" {
-		return p
-	}
-	return m.Config.GetBackend()
-}
+func (m *Model) Platform() string { return cmp.Or(m.Config.GetPlatform(), m.Config.GetBackend()) }
 
 // Infer checks the request and passes it to the scheduler. If it returns an error, the request has ended and Reply is never
 // called.
@@ -59,12 +53,9 @@ func (m *Model) Infer(r *infer.Request) error {
 	if err := m.check(r); err != nil {
 		return err
 	}
-	if r.Trace != nil {
-		m.traced(r)
-	}
-	if m.reshapes {
-		m.reshape(r)
-	}
+	r.Trace.Model(m.Name(), m.Version, r.ID)
+	r.Trace.Mark("REQUEST_START", time.Now())
+	r.Trace.Mark("QUEUE_START", time.Now())
 	return m.scheduler.Enqueue(r)
 }
 
@@ -79,23 +70,11 @@ func (m *Model) Run(r *infer.Request) (*infer.Response, error) {
 	return resp, resp.Err
 }
 
-// traced adds the start to the trace of a request.
-func (m *Model) traced(r *infer.Request) {
-	r.Trace.Model(m.Name(), m.Version, r.ID)
-	r.Trace.Mark("REQUEST_START", time.Now())
-	r.Trace.Mark("QUEUE_START", time.Now())
-	if r.Trace.Wants() {
-		for _, t := range r.Inputs {
-			r.Trace.Tensor("TENSOR_QUEUE_INPUT", t, infer.DataText(t))
-		}
-	}
-}
-
 // build makes a loaded model from a complete configuration; folder is where it was found, empty for a built-in one.
 func build(cfg *kserve.ModelConfig, folder string, version int64, opts *Options, find finder) (*Model, error) {
 	m := &Model{
-		Config: cfg, Version: version, Counters: &stats.Counters{},
-		inputs: map[string]*input{}, outputs: map[string]*kserve.ModelOutput{},
+		Config: cfg, Version: version, Counters: stats.New(cfg.GetName(), strconv.FormatInt(version, 10)),
+		inputs: map[string]*input{}, outputs: map[string]bool{},
 	}
 	for _, in := range cfg.GetInput() {
 		kind, ok := backend.Datatype(in.GetDataType())
@@ -103,15 +82,9 @@ func build(cfg *kserve.ModelConfig, folder string, version int64, opts *Options,
 			return nil, fmt.Errorf("model input '%s' must specify 'data_type'", in.GetName())
 		}
 		m.inputs[in.GetName()] = &input{config: in, kind: kind, dims: in.GetDims()}
-		if !in.GetOptional() {
-			m.required++
-		}
 	}
 	for _, out := range cfg.GetOutput() {
-		m.outputs[out.GetName()] = out
-	}
-	if err := m.checkReshapes(); err != nil {
-		return nil, err
+		m.outputs[out.GetName()] = true
 	}
 	var err error
 	if m.labels, err = readLabels(cfg, folder); err != nil {
@@ -200,23 +173,6 @@ func (m *Model) scheduleEnsemble(setup sched.Setup, find finder) error {
 
 func (m *Model) close() { m.scheduler.Close() }
 
-// AnyMethod is the name, in Options.Delays, of all methods of a server that answers any.
-const AnyMethod = "any-method"
-
-// Options sets up a repository.
-type Options struct {
-	Runtime
-	// Dirs are model repositories on disk, besides the built-in models.
-	Dirs []string
-	// NoBuiltin leaves the built-in models out.
-	NoBuiltin bool
-	// Explicit loads only the models named in Load, and allows loading and unloading later; "*" in Load names all.
-	Explicit bool
-	Load     []string
-	// Delays fixes the time of every response of a model. The names torchserve and AnyMethod need no model.
-	Delays map[string]time.Duration
-}
-
 // Tensor describes an input or output as clients see it, with the batch dimension in front.
 type Tensor struct {
 	Name  string
@@ -245,15 +201,4 @@ func (m *Model) Describe() Description {
 		d.Outputs = append(d.Outputs, Tensor{out.GetName(), kind, full(out.GetDims())})
 	}
 	return d
-}
-
-// Classify turns an output into its largest classes.
-func (m *Model) Classify(t tensor.Tensor, classes int) (tensor.Tensor, error) {
-	labels := m.labels[t.Name]
-	return infer.Classify(t, classes, m.Config.GetMaxBatchSize() > 0, func(k int) string {
-		if k < len(labels) {
-			return labels[k]
-		}
-		return ""
-	})
 }

@@ -1,12 +1,12 @@
 package model
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 	"strconv"
 	"sync"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
@@ -16,11 +16,23 @@ import (
 	"github.com/redline-bench/redline/internal/refserver/tempo"
 )
 
-// Runtime is what all models share.
-type Runtime struct {
+// AnyMethod is the name, in Options.Delays, of all methods of a server that answers any.
+const AnyMethod = "any-method"
+
+// Options sets up a repository.
+type Options struct {
 	Clock *pause.Clock
 	Seed  uint64
 	Pace  tempo.Tokens // of language models that do not set their own
+	// Dirs are model repositories on disk, besides the built-in models.
+	Dirs []string
+	// NoBuiltin leaves the built-in models out.
+	NoBuiltin bool
+	// Explicit loads only the models named in Load, and allows loading and unloading later; "*" in Load names all.
+	Explicit bool
+	Load     []string
+	// Delays fixes the time of every response of a model. The names torchserve and AnyMethod need no model.
+	Delays map[string]time.Duration
 }
 
 // Repository is the set of models, loaded or not. Make one with Open.
@@ -37,15 +49,15 @@ type entry struct {
 	models []*Model // loaded versions, oldest first
 	reason string
 	state  string
+	busy   bool // it is being loaded
 }
 
 // source is where a model's configuration comes from.
 type source struct {
-	config  *kserve.ModelConfig
-	folder  string  // empty for a built-in model
-	have    []int64 // versions that are there
-	builtin bool
-	err     error
+	config *kserve.ModelConfig
+	folder string  // empty for a built-in model
+	have   []int64 // versions that are there
+	err    error
 }
 
 // The states of the repository extension.
@@ -76,7 +88,14 @@ func Open(opts Options) (*Repository, error) {
 			return nil, fmt.Errorf("a delay is set for model '%s', which is not there; see the names at /v2/repository/index", name)
 		}
 	}
-	for _, name := range r.toLoad() {
+	names := slices.Sorted(maps.Keys(r.entries))
+	if r.opts.Explicit && !slices.Contains(r.opts.Load, "*") {
+		names = r.opts.Load
+	}
+	for _, name := range names {
+		if e := r.entries[name]; e != nil && len(e.models) > 0 {
+			continue // an ensemble has brought it along
+		}
 		if err := r.load(name, nil, nil); err != nil {
 			r.Close()
 			return nil, fmt.Errorf("load model '%s': %w", name, err)
@@ -89,29 +108,6 @@ func (r *Repository) add(sources map[string]source) {
 	for name, s := range sources {
 		r.entries[name] = &entry{source: s}
 	}
-}
-
-// toLoad lists the models to load at start, ensembles last.
-func (r *Repository) toLoad() []string {
-	names := slices.Sorted(maps.Keys(r.entries))
-	if r.opts.Explicit && !slices.Contains(r.opts.Load, "*") {
-		names = slices.Clone(r.opts.Load)
-	}
-	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(r.depth(a, 0), r.depth(b, 0)) })
-	return names
-}
-
-// depth is 0 for a model, and one more than the deepest step for an ensemble.
-func (r *Repository) depth(name string, guard int) int {
-	e := r.entries[name]
-	if e == nil || guard > 16 {
-		return 0
-	}
-	deepest := 0
-	for _, s := range e.source.config.GetEnsembleScheduling().GetStep() {
-		deepest = max(deepest, 1+r.depth(s.GetModelName(), guard+1))
-	}
-	return deepest
 }
 
 // Get finds a loaded model; an empty version is the newest.
@@ -148,9 +144,6 @@ func (r *Repository) find(name string, version int64) (*Model, error) {
 		if m.Version == version {
 			return m, nil
 		}
-	}
-	if slices.Contains(chooseVersions(slices.Clone(e.source.have), e.source.config.GetVersionPolicy()), version) {
-		return nil, infer.Errorf(infer.Unavailable, "Request for unknown model: '%s' version %d is not at ready state", name, version)
 	}
 	return nil, infer.Errorf(infer.NotFound, "Request for unknown model: '%s' version %d is not found", name, version)
 }
@@ -194,9 +187,6 @@ func (r *Repository) Index(ready bool) []Entry {
 	var out []Entry
 	for _, name := range slices.Sorted(maps.Keys(r.entries)) {
 		e := r.entries[name]
-		if !r.listed(name, e) {
-			continue
-		}
 		for _, m := range e.models {
 			out = append(out, Entry{Name: name, Version: m.VersionText(), State: stateReady})
 		}
@@ -226,6 +216,11 @@ func (r *Repository) load(name string, override *kserve.ModelConfig, have []int6
 		e.state, e.reason = stateUnavailable, e.source.err.Error()
 		return e.source.err
 	}
+	if e.busy {
+		return fmt.Errorf("ensemble '%s' is a step of itself", name)
+	}
+	e.busy = true
+	defer func() { e.busy = false }()
 	for _, s := range cfg.GetEnsembleScheduling().GetStep() {
 		if part := r.entries[s.GetModelName()]; part != nil && len(part.models) == 0 {
 			if err := r.load(s.GetModelName(), nil, nil); err != nil {

@@ -37,7 +37,7 @@ func builtins() (map[string]source, error) {
 		if cfg.GetVersionPolicy().GetLatest().GetNumVersions() > 1 {
 			have = []int64{1, 2, 3}
 		}
-		out[cfg.GetName()] = source{config: cfg, have: have, builtin: true}
+		out[cfg.GetName()] = source{config: cfg, have: have}
 	}
 	return out, nil
 }

@@ -2,7 +2,6 @@ package sched
 
 import (
 	"maps"
-	"sync"
 	"time"
 
 	"github.com/redline-bench/redline/internal/proto/kserve"
@@ -31,7 +30,8 @@ func NewEnsemble(s Setup, steps []Step) *Ensemble {
 
 // Enqueue starts the chain.
 func (e *Ensemble) Enqueue(r *infer.Request) error {
-	f := &flow{ensemble: e, req: r, start: time.Now()}
+	r.Queued = time.Now()
+	f := &flow{ensemble: e, req: r}
 	e.running.Go(f.run)
 	return nil
 }
@@ -46,7 +46,6 @@ func (e *Ensemble) Close() {
 type flow struct {
 	ensemble *Ensemble
 	req      *infer.Request
-	start    time.Time
 	sum      stats.Stages
 	one      *infer.Response // of an ensemble that sends one
 }
@@ -59,7 +58,7 @@ func (f *flow) run() {
 	}
 	err := f.from(0, tensors)
 	end := time.Now()
-	e.count(&item{req: f.req, queued: f.start}, f.start, end, f.sum, err)
+	e.count(f.req, f.req.Queued, end, f.sum, err)
 	if err == nil {
 		e.Counters.Execution(max(f.req.Batch, 1), f.sum)
 	}
@@ -92,15 +91,15 @@ func (f *flow) from(i int, tensors map[string]tensor.Tensor) error {
 		return nil
 	}
 	step := f.ensemble.steps[i]
-	responses := newMailbox()
+	responses := infer.NewMailbox()
 	r := f.request(step.Config, tensors)
-	r.Reply = responses.put
+	r.Reply = responses.Put
 	if err := step.Infer(r); err != nil {
 		return err
 	}
 	var failed error
 	for {
-		resp := responses.take()
+		resp := responses.Take()
 		if failed == nil {
 			failed = resp.Err
 		}
@@ -140,42 +139,8 @@ func (f *flow) request(s *kserve.ModelEnsembling_Step, tensors map[string]tensor
 
 func (f *flow) send(resp *infer.Response) {
 	resp.Version = f.ensemble.Version
-	if t := f.req.Trace; t != nil {
-		traceAnswer(t, resp, time.Now())
-		if resp.Final {
-			traceEnd(t, time.Now())
-		}
+	if traceAnswer(f.req.Trace, time.Now()); resp.Final {
+		traceEnd(f.req.Trace, time.Now())
 	}
 	f.req.Reply(resp)
-}
-
-// mailbox holds the responses of a step, which may come faster than they are passed on.
-type mailbox struct {
-	mu   sync.Mutex
-	bell *sync.Cond
-	list []*infer.Response
-}
-
-func newMailbox() *mailbox {
-	b := &mailbox{}
-	b.bell = sync.NewCond(&b.mu)
-	return b
-}
-
-func (b *mailbox) put(r *infer.Response) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.list = append(b.list, r)
-	b.bell.Signal()
-}
-
-func (b *mailbox) take() *infer.Response {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for len(b.list) == 0 {
-		b.bell.Wait()
-	}
-	r := b.list[0]
-	b.list = b.list[1:]
-	return r
 }

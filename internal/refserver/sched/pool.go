@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/internal/proto/kserve"
-	"github.com/redline-bench/redline/internal/refserver/backend"
 	"github.com/redline-bench/redline/internal/refserver/infer"
 	"github.com/redline-bench/redline/internal/refserver/stats"
 )
@@ -20,7 +19,7 @@ type Pool struct {
 
 	mu     sync.Mutex
 	bell   bell
-	queue  []*item // in order of arrival
+	queue  []*infer.Request // in order of arrival
 	closed bool
 	loops  sync.WaitGroup
 }
@@ -36,30 +35,30 @@ type rule struct {
 
 func newRule(cfg *kserve.ModelConfig) rule {
 	dyn := cfg.GetDynamicBatching()
-	r := rule{max: 1}
 	if dyn == nil || cfg.GetMaxBatchSize() < 1 {
-		r.largest = 1
-		return r
+		return rule{max: 1, largest: 1}
 	}
-	r.max = int(cfg.GetMaxBatchSize())
-	r.largest = r.max
+	r := rule{
+		max: int(cfg.GetMaxBatchSize()), largest: int(cfg.GetMaxBatchSize()),
+		delay: time.Duration(dyn.GetMaxQueueDelayMicroseconds()) * time.Microsecond, waiting: int(dyn.GetDefaultQueuePolicy().GetMaxQueueSize()),
+	}
 	for _, n := range dyn.GetPreferredBatchSize() {
 		r.preferred = append(r.preferred, int(n))
-	}
-	if len(r.preferred) > 0 {
 		r.largest = slices.Max(r.preferred)
 	}
-	r.delay = time.Duration(dyn.GetMaxQueueDelayMicroseconds()) * time.Microsecond
-	r.waiting = int(dyn.GetDefaultQueuePolicy().GetMaxQueueSize())
 	return r
 }
 
 // NewPool starts a pool.
 func NewPool(s Setup) *Pool {
 	p := &Pool{runner: newRunner(s), rule: newRule(s.Config)}
-	p.bell = newBell(&p.mu, p.Clock)
+	p.bell = bell{Cond: sync.NewCond(&p.mu), clock: p.Clock}
 	for _, inst := range s.Instances {
-		p.loops.Go(func() { p.serve(inst) })
+		p.loops.Go(func() {
+			for batch := p.next(); batch != nil; batch = p.next() {
+				p.run(inst, batch)
+			}
+		})
 	}
 	return p
 }
@@ -75,30 +74,20 @@ func (p *Pool) Enqueue(r *infer.Request) error {
 		p.Counters.Failure(time.Since(r.Received), stats.Rejected)
 		return infer.Errorf(infer.Unavailable, "the queue of model '%s' is full: %d requests wait", p.Config.GetName(), limit)
 	}
-	p.queue = append(p.queue, &item{req: r, queued: time.Now()})
+	r.Queued = time.Now()
+	p.queue = append(p.queue, r)
 	p.Counters.Waiting(1)
 	p.bell.Signal()
 	return nil
 }
 
-// serve runs one instance.
-func (p *Pool) serve(inst backend.Instance) {
-	for {
-		batch := p.next()
-		if batch == nil {
-			return
-		}
-		p.run(inst, batch)
-	}
-}
-
 // next waits until there is a batch to run; nil ends the instance.
-func (p *Pool) next() []*item {
+func (p *Pool) next() []*infer.Request {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for {
-		now := time.Now()
 		p.dropGone()
+		now := time.Now()
 		n, wait := p.rule.form(p.queue, now)
 		if n > 0 {
 			batch := slices.Clone(p.queue[:n])
@@ -118,26 +107,25 @@ func (p *Pool) next() []*item {
 
 // dropGone drops requests whose client has gone.
 func (p *Pool) dropGone() {
-	p.queue = slices.DeleteFunc(p.queue, func(it *item) bool {
-		if !it.req.Done() {
-			return false
+	p.queue = slices.DeleteFunc(p.queue, func(r *infer.Request) bool {
+		gone := r.Done()
+		if gone {
+			p.refuse(r, stats.Canceled, infer.Errorf(infer.Canceled, "the client has gone"))
 		}
-		p.refuse(it, stats.Canceled, infer.Errorf(infer.Canceled, "the client has gone"))
-		p.Counters.Waiting(-1)
-		return true
+		return gone
 	})
 }
 
 // form decides how many requests from the front of the queue run now. If n is 0, wait is when to check again; 0 means that only a
 // new request can change anything.
-func (r *rule) form(queue []*item, now time.Time) (n int, wait time.Duration) {
+func (r *rule) form(queue []*infer.Request, now time.Time) (n int, wait time.Duration) {
 	if len(queue) == 0 {
 		return 0, 0
 	}
 	size, preferredAt, full := 0, 0, false
-	for i, it := range queue {
-		batch := max(it.req.Batch, 1)
-		if i > 0 && (size+batch > r.max || !fit(queue[0].req, it.req)) {
+	for i, q := range queue {
+		batch := max(q.Batch, 1)
+		if i > 0 && (size+batch > r.max || !fit(queue[0], q)) {
 			full = true
 			break
 		}
@@ -147,14 +135,13 @@ func (r *rule) form(queue []*item, now time.Time) (n int, wait time.Duration) {
 			preferredAt = n
 		}
 	}
-	oldest := now.Sub(queue[0].queued)
-	if r.delay == 0 || oldest >= r.delay || full || size >= r.max {
+	oldest := now.Sub(queue[0].Queued)
+	switch {
+	case r.delay == 0 || oldest >= r.delay || full || size >= r.max:
 		return n, 0
-	}
-	if preferredAt > 0 {
+	case preferredAt > 0:
 		return preferredAt, 0
-	}
-	if size >= r.largest {
+	case size >= r.largest:
 		return n, 0
 	}
 	return 0, r.delay - oldest

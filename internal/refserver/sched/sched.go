@@ -1,7 +1,7 @@
 // Package sched decides when a request runs, in which batch, and on which instance of the model.
 //
 // There are four schedulers: Pool (one queue, every idle instance takes from it, alone or in dynamic batches), Sequence
-// (a slot for each live sequence), Pinned (every response after a fixed time), and Ensemble (a graph of other models). All of
+// (a slot for each live sequence), Pinned (every response after a fixed time), and Ensemble (a chain of other models). All of
 // them take the timestamps of the statistics: no time is estimated.
 package sched
 
@@ -36,12 +36,6 @@ type Setup struct {
 	Clock     *pause.Clock
 }
 
-// item is a request that waits.
-type item struct {
-	req    *infer.Request
-	queued time.Time
-}
-
 // errStopping refuses a request that comes when the model is unloaded.
 var errStopping = infer.Errorf(infer.Unavailable, "the model is being unloaded: it takes no more requests")
 
@@ -61,6 +55,8 @@ func newRunner(s Setup) *runner {
 
 // execution is one batch that an instance executes.
 type execution struct {
+	requests        []*infer.Request
+	responses       []*infer.Response // of a model with one response
 	start, inputEnd time.Time
 	size            int
 
@@ -68,75 +64,53 @@ type execution struct {
 	left int // jobs of a decoupled model that have not ended
 }
 
-// run executes the items as one batch and answers them.
-func (x *runner) run(inst backend.Instance, items []*item) {
-	e := &execution{start: time.Now(), left: len(items)}
-	jobs := make([]*backend.Job, len(items))
-	answers := make([]answer, len(items))
-	for i, it := range items {
-		e.size += max(it.req.Batch, 1)
-		jobs[i] = &backend.Job{Request: it.req}
+// begin gives the requests to an instance, which has responded to them when begin returns, unless the model is decoupled.
+func (x *runner) begin(inst backend.Instance, requests []*infer.Request) *execution {
+	e := &execution{requests: requests, responses: make([]*infer.Response, len(requests)), start: time.Now(), left: len(requests)}
+	jobs := make([]*backend.Job, len(requests))
+	for i, r := range requests {
+		e.size += max(r.Batch, 1)
+		jobs[i] = &backend.Job{Request: r}
 		if x.decoupled {
-			jobs[i].Answer = x.stream(e, it)
-		} else {
-			jobs[i].Answer = answers[i].take
+			jobs[i].Answer = x.stream(e, r)
+			continue
+		}
+		jobs[i].Answer = func(outputs []tensor.Tensor, err error, _ bool) {
+			if e.responses[i] == nil {
+				e.responses[i] = x.response(r, outputs, err)
+			}
 		}
 	}
 	e.inputEnd = time.Now()
 	inst.Execute(x.ctx, jobs)
-	if x.decoupled {
-		return
-	}
-	x.finish(e, items, answers, time.Now())
+	return e
 }
 
-// answer is the backend's result for one job of a model with one response.
-type answer struct {
-	outputs []tensor.Tensor
-	err     error
-	given   bool
-}
-
-func (a *answer) take(outputs []tensor.Tensor, err error, _ bool) {
-	if !a.given {
-		a.outputs, a.err, a.given = outputs, err, true
+// run executes the requests as one batch and answers them.
+func (x *runner) run(inst backend.Instance, requests []*infer.Request) {
+	if e := x.begin(inst, requests); !x.decoupled {
+		x.finish(e, time.Now())
 	}
 }
 
-// finish builds the responses of a batch, counts them, and then sends them: a client that has a response finds it in the
-// statistics.
-func (x *runner) finish(e *execution, items []*item, answers []answer, outputStart time.Time) {
-	responses := make([]*infer.Response, len(items))
-	for i, it := range items {
-		responses[i] = x.response(it.req, answers[i].outputs)
-		responses[i].Final = true
-		if answers[i].err != nil {
-			responses[i].Err = answers[i].err
-		}
-	}
+// finish counts a batch and then sends its responses: a client that has a response finds it in the statistics.
+func (x *runner) finish(e *execution, outputStart time.Time) {
 	end := time.Now()
 	st := stats.Stages{Input: e.inputEnd.Sub(e.start), Infer: outputStart.Sub(e.inputEnd), Output: end.Sub(outputStart)}
 	x.Counters.Execution(e.size, st)
-	for i, it := range items {
-		x.count(it, e.start, end, st, responses[i].Err)
-		responses[i].Stages = st
-		if t := it.req.Trace; t != nil {
-			traceAnswer(t, responses[i], end)
-			traceCompute(t, e, outputStart, end)
-		}
+	for i, r := range e.requests {
+		e.responses[i].Final, e.responses[i].Stages = true, st
+		x.count(r, e.start, end, st, e.responses[i].Err)
+		traceAnswer(r.Trace, end)
+		traceCompute(r.Trace, e, outputStart, end)
 	}
-	for i, it := range items {
-		it.req.Reply(responses[i])
+	for i, r := range e.requests {
+		r.Reply(e.responses[i])
 	}
 }
 
-// traceAnswer adds the response to the trace of a request.
-func traceAnswer(t *trace.Trace, resp *infer.Response, at time.Time) {
-	if t.Wants() {
-		for _, out := range resp.Outputs {
-			t.Tensor("TENSOR_BACKEND_OUTPUT", out, infer.DataText(out))
-		}
-	}
+// traceAnswer adds a response to the trace of a request.
+func traceAnswer(t *trace.Trace, at time.Time) {
 	if !t.Step() {
 		t.Mark("INFER_RESPONSE_COMPLETE", at)
 	}
@@ -158,94 +132,91 @@ func traceEnd(t *trace.Trace, at time.Time) {
 	}
 }
 
-func (x *runner) count(it *item, start, end time.Time, st stats.Stages, err error) {
-	total := end.Sub(it.req.Received)
+func (x *runner) count(r *infer.Request, start, end time.Time, st stats.Stages, err error) {
+	total := end.Sub(r.Received)
 	if err != nil {
 		x.Counters.Failure(total, stats.Backend)
 		return
 	}
-	x.Counters.Request(it.req.Batch, total, start.Sub(it.queued), st)
+	x.Counters.Request(r.Batch, total, start.Sub(r.Queued), st)
 }
 
 // stream returns the Answer function of a decoupled job: every response is sent at once.
-func (x *runner) stream(e *execution, it *item) func([]tensor.Tensor, error, bool) {
+func (x *runner) stream(e *execution, r *infer.Request) func([]tensor.Tensor, error, bool) {
 	x.running.Add(1)
-	n, last := 0, e.start
-	var inferTime, outputTime time.Duration
-	over := false
+	n, last, over := 0, e.start, false
+	var st stats.Stages
 	return func(outputs []tensor.Tensor, err error, end bool) {
 		if over {
 			return
 		}
 		now := time.Now()
-		resp := x.response(it.req, outputs)
-		resp.Err, resp.Final, resp.Empty = err, end, end && err == nil && outputs == nil
+		resp := x.response(r, outputs, err)
+		resp.Final, resp.Empty = end, end && err == nil && outputs == nil
 		done := time.Now()
 		infer, output := now.Sub(last), done.Sub(now)
-		inferTime, outputTime, last = inferTime+infer, outputTime+output, done
-		x.Counters.Answer(n, func(r *stats.Response) { countAnswer(r, resp, infer, output) })
+		st.Input, st.Infer, st.Output, last = e.inputEnd.Sub(e.start), st.Infer+infer, st.Output+output, done
+		x.Counters.Response(n, infer, output, err != nil, resp.Empty)
 		n++
+		traceAnswer(r.Trace, done)
 		if end {
-			over = true
-			st := stats.Stages{Input: e.inputEnd.Sub(e.start), Infer: inferTime, Output: outputTime}
-			resp.Stages = st
+			over, resp.Stages = true, st
 			x.end(e, st)
-			x.count(it, e.start, done, st, err)
+			x.count(r, e.start, done, st, err)
+			traceCompute(r.Trace, e, now, done)
+			defer x.running.Done()
 		}
-		if t := it.req.Trace; t != nil {
-			traceAnswer(t, resp, done)
-			if end {
-				traceCompute(t, e, now, done)
-			}
-		}
-		it.req.Reply(resp)
-		if end {
-			x.running.Done()
-		}
-	}
-}
-
-func countAnswer(r *stats.Response, resp *infer.Response, infer, output time.Duration) {
-	switch {
-	case resp.Err != nil:
-		stats.Add(&r.Fail, infer+output)
-	case resp.Empty:
-		stats.Add(&r.Empty, infer)
-	default:
-		stats.Add(&r.Infer, infer)
-		stats.Add(&r.Output, output)
-		stats.Add(&r.Success, infer+output)
+		r.Reply(resp)
 	}
 }
 
 // end counts the execution with the last of its jobs.
 func (x *runner) end(e *execution, st stats.Stages) {
 	e.mu.Lock()
-	e.left--
-	last := e.left == 0
-	e.mu.Unlock()
-	if last {
+	defer e.mu.Unlock()
+	if e.left--; e.left == 0 {
 		x.Counters.Execution(e.size, st)
 	}
 }
 
 // response keeps the outputs that the client wants.
-func (x *runner) response(r *infer.Request, outputs []tensor.Tensor) *infer.Response {
-	resp := &infer.Response{Version: x.Version}
-	if len(r.Outputs) == 0 {
-		resp.Outputs = outputs
-		return resp
-	}
-	for i := range outputs {
-		if r.Wants(outputs[i].Name) {
-			resp.Outputs = append(resp.Outputs, outputs[i])
+func (x *runner) response(r *infer.Request, outputs []tensor.Tensor, err error) *infer.Response {
+	resp := &infer.Response{Version: x.Version, Outputs: outputs, Err: err}
+	if len(r.Outputs) > 0 {
+		resp.Outputs = nil
+		for i := range outputs {
+			if r.Wants(outputs[i].Name) {
+				resp.Outputs = append(resp.Outputs, outputs[i])
+			}
 		}
 	}
 	return resp
 }
 
 // refuse fails a request that never ran.
-func (x *runner) refuse(it *item, why stats.Reason, err error) {
-	x.Counters.Failure(time.Since(it.req.Received), why)
-	it.req.Reply(&infer.Response{Err: err, Final: true, Version: x.Version})
+func (x *runner) refuse(r *infer.Request, why stats.Reason, err error) {
+	x.Counters.Waiting(-1)
+	x.Counters.Failure(time.Since(r.Received), why)
+	r.Reply(&infer.Response{Err: err, Final: true, Version: x.Version})
+}
+
+// bell wakes its waiters, at once or at a time. Callers of its methods hold the lock.
+type bell struct {
+	*sync.Cond
+	clock *pause.Clock
+	next  time.Time // time of the next wake-up; zero for none
+}
+
+// ringAt wakes all waiters at a time. An earlier wake-up that is already set is enough.
+func (b *bell) ringAt(t time.Time) {
+	if !b.next.IsZero() && !b.next.After(t) {
+		return
+	}
+	b.next = t
+	b.clock.At(t, func() {
+		b.L.Lock()
+		defer b.L.Unlock()
+		b.next = time.Time{}
+		b.Broadcast()
+	})
 }

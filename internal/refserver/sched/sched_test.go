@@ -47,7 +47,7 @@ func setup(t *testing.T, cfg *kserve.ModelConfig, instances ...backend.Instance)
 	t.Helper()
 	clock := pause.NewByTimers()
 	t.Cleanup(clock.Close)
-	return Setup{Config: cfg, Version: "1", Instances: instances, Counters: &stats.Counters{}, Clock: clock}
+	return Setup{Config: cfg, Version: "1", Instances: instances, Counters: stats.New("m", "1"), Clock: clock}
 }
 
 // sent collects the responses of requests.
@@ -117,8 +117,8 @@ func TestPoolQueueLimits(t *testing.T) {
 	close(g.open)
 	s.wg.Wait()
 	p.Close()
-	if n := p.Counters.Snapshot().Failures[stats.Rejected]; n != 1 {
-		t.Errorf("%d rejected, want 1", n)
+	if _, failures, _ := p.Counters.Snapshot(); failures[stats.Rejected] != 1 {
+		t.Errorf("failures %v, want one rejected", failures)
 	}
 }
 
@@ -151,8 +151,8 @@ func TestPoolDropsRequestsOfGoneClients(t *testing.T) {
 
 func TestFormWaitsForPreferredSizes(t *testing.T) {
 	now := time.Now()
-	aged := func(age time.Duration, width int64) *item {
-		return &item{queued: now.Add(-age), req: &infer.Request{Batch: 1, Inputs: []tensor.Tensor{{Name: "A", Shape: tensor.Shape{1, width}}}}}
+	aged := func(age time.Duration, width int64) *infer.Request {
+		return &infer.Request{Queued: now.Add(-age), Batch: 1, Inputs: []tensor.Tensor{{Name: "A", Shape: tensor.Shape{1, width}}}}
 	}
 	ms := time.Millisecond
 	r := newRule(&kserve.ModelConfig{
@@ -161,16 +161,16 @@ func TestFormWaitsForPreferredSizes(t *testing.T) {
 	})
 	for _, c := range []struct {
 		name  string
-		queue []*item
+		queue []*infer.Request
 		n     int
 		wait  time.Duration
 	}{
 		{"nothing", nil, 0, 0},
-		{"one waits for a second", []*item{aged(ms, 1)}, 0, 4 * ms},
-		{"two are preferred", []*item{aged(ms, 1), aged(0, 1)}, 2, 0},
-		{"three: two go", []*item{aged(ms, 1), aged(0, 1), aged(0, 1)}, 2, 0},
-		{"the oldest has waited enough", []*item{aged(6*ms, 1), aged(0, 1), aged(0, 1)}, 3, 0},
-		{"another shape cannot join", []*item{aged(ms, 1), aged(0, 2)}, 1, 0},
+		{"one waits for a second", []*infer.Request{aged(ms, 1)}, 0, 4 * ms},
+		{"two are preferred", []*infer.Request{aged(ms, 1), aged(0, 1)}, 2, 0},
+		{"three: two go", []*infer.Request{aged(ms, 1), aged(0, 1), aged(0, 1)}, 2, 0},
+		{"the oldest has waited enough", []*infer.Request{aged(6*ms, 1), aged(0, 1), aged(0, 1)}, 3, 0},
+		{"another shape cannot join", []*infer.Request{aged(ms, 1), aged(0, 2)}, 1, 0},
 	} {
 		if n, wait := r.form(c.queue, now); n != c.n || wait != c.wait {
 			t.Errorf("%s: %d after %v, want %d after %v", c.name, n, wait, c.n, c.wait)

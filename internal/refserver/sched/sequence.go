@@ -1,6 +1,7 @@
 package sched
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 	"time"
@@ -33,7 +34,7 @@ type Sequence struct {
 // chain is one sequence.
 type chain struct {
 	key      string
-	queue    []*item
+	queue    []*infer.Request
 	instance *instance // nil in the backlog
 	last     time.Time
 	running  bool
@@ -48,26 +49,22 @@ type instance struct {
 // NewSequence starts a sequence scheduler.
 func NewSequence(s Setup) *Sequence {
 	cfg := s.Config.GetSequenceBatching()
-	q := &Sequence{
-		runner: newRunner(s),
-		idle:   time.Duration(cfg.GetMaxSequenceIdleMicroseconds()) * time.Microsecond,
-		slots:  max(int(s.Config.GetMaxBatchSize()), 1),
-		batch:  max(int(s.Config.GetMaxBatchSize()), 1),
-		live:   map[string]*chain{},
-	}
+	micros := func(n uint64) time.Duration { return time.Duration(n) * time.Microsecond }
+	q := &Sequence{runner: newRunner(s), live: map[string]*chain{}, idle: micros(cfg.GetMaxSequenceIdleMicroseconds()), batch: max(int(s.Config.GetMaxBatchSize()), 1)}
+	q.slots, q.delay, q.utilization = q.batch, micros(cfg.GetDirect().GetMaxQueueDelayMicroseconds()), float64(cfg.GetDirect().GetMinimumSlotUtilization())
 	if old := cfg.GetOldest(); old != nil {
-		q.slots = int(old.GetMaxCandidateSequences())
-		q.delay = time.Duration(old.GetMaxQueueDelayMicroseconds()) * time.Microsecond
-		q.utilization = 1
-	} else if direct := cfg.GetDirect(); direct != nil {
-		q.delay = time.Duration(direct.GetMaxQueueDelayMicroseconds()) * time.Microsecond
-		q.utilization = float64(direct.GetMinimumSlotUtilization())
+		q.slots, q.delay, q.utilization = int(old.GetMaxCandidateSequences()), micros(old.GetMaxQueueDelayMicroseconds()), 1
 	}
-	q.bell = newBell(&q.mu, q.Clock)
+	q.bell = bell{Cond: sync.NewCond(&q.mu), clock: q.Clock}
 	for _, inst := range s.Instances {
 		l := &instance{inst: inst}
 		q.instances = append(q.instances, l)
-		q.loops.Go(func() { q.serve(l) })
+		q.loops.Go(func() {
+			for chains, requests := q.next(l); requests != nil; chains, requests = q.next(l) {
+				q.run(l.inst, requests)
+				q.ran(chains, requests)
+			}
+		})
 	}
 	return q
 }
@@ -99,8 +96,8 @@ func (q *Sequence) Enqueue(r *infer.Request) error {
 	if r.Sequence.End {
 		delete(q.live, key)
 	}
-	c.last = time.Now()
-	c.queue = append(c.queue, &item{req: r, queued: c.last})
+	r.Queued = time.Now()
+	c.last, c.queue = r.Queued, append(c.queue, r)
 	q.Counters.Waiting(1)
 	q.bell.Broadcast()
 	return nil
@@ -108,12 +105,7 @@ func (q *Sequence) Enqueue(r *infer.Request) error {
 
 // place assigns the sequence to a slot of the instance with the fewest sequences, or to the backlog.
 func (q *Sequence) place(c *chain) {
-	best := q.instances[0]
-	for _, l := range q.instances {
-		if len(l.chains) < len(best.chains) {
-			best = l
-		}
-	}
+	best := slices.MinFunc(q.instances, func(a, b *instance) int { return cmp.Compare(len(a.chains), len(b.chains)) })
 	if len(best.chains) >= q.slots {
 		q.backlog = append(q.backlog, c)
 		return
@@ -139,27 +131,20 @@ func (q *Sequence) release(c *chain) {
 	q.bell.Broadcast()
 }
 
-// serve runs one instance.
-func (q *Sequence) serve(l *instance) {
-	for {
-		chains, items := q.next(l)
-		if items == nil {
-			return
+// ran takes back sequences whose requests have run, and ends those whose last one has.
+func (q *Sequence) ran(chains []*chain, requests []*infer.Request) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for i, c := range chains {
+		c.running = false
+		if requests[i].Sequence.End && len(c.queue) == 0 {
+			q.release(c)
 		}
-		q.run(l.inst, items)
-		q.mu.Lock()
-		for i, c := range chains {
-			c.running = false
-			if items[i].req.Sequence.End && len(c.queue) == 0 {
-				q.release(c)
-			}
-		}
-		q.mu.Unlock()
 	}
 }
 
-// next waits until the instance has something to run; without items the instance ends.
-func (q *Sequence) next(l *instance) ([]*chain, []*item) {
+// next waits until the instance has something to run; without any the instance ends.
+func (q *Sequence) next(l *instance) ([]*chain, []*infer.Request) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for {
@@ -167,8 +152,8 @@ func (q *Sequence) next(l *instance) ([]*chain, []*item) {
 		q.reap(l, now)
 		ready := slices.DeleteFunc(slices.Clone(l.chains), func(c *chain) bool { return len(c.queue) == 0 })
 		if len(ready) > 0 {
-			slices.SortStableFunc(ready, func(a, b *chain) int { return a.queue[0].queued.Compare(b.queue[0].queued) })
-			wait := q.delay - now.Sub(ready[0].queue[0].queued)
+			slices.SortStableFunc(ready, func(a, b *chain) int { return a.queue[0].Queued.Compare(b.queue[0].Queued) })
+			wait := q.delay - now.Sub(ready[0].queue[0].Queued)
 			full := len(ready) >= q.batch || float64(len(ready)) >= q.utilization*float64(q.slots)
 			if q.closed || wait <= 0 || full {
 				return q.take(ready[:min(len(ready), q.batch)])
@@ -181,15 +166,15 @@ func (q *Sequence) next(l *instance) ([]*chain, []*item) {
 	}
 }
 
-func (q *Sequence) take(chains []*chain) ([]*chain, []*item) {
-	items := make([]*item, len(chains))
+func (q *Sequence) take(chains []*chain) ([]*chain, []*infer.Request) {
+	requests := make([]*infer.Request, len(chains))
 	for i, c := range chains {
-		items[i] = c.queue[0]
+		requests[i] = c.queue[0]
 		c.queue = c.queue[1:]
 		c.running = true
 	}
-	q.Counters.Waiting(-int64(len(items)))
-	return chains, items
+	q.Counters.Waiting(-int64(len(requests)))
+	return chains, requests
 }
 
 // reap ends sequences that were idle too long, and sets the bell for the next one.
@@ -212,9 +197,8 @@ func (q *Sequence) Close() {
 	q.closed = true
 	q.cancel()
 	for _, c := range q.backlog {
-		for _, it := range c.queue {
-			q.Counters.Waiting(-1)
-			q.refuse(it, stats.Rejected, errStopping)
+		for _, r := range c.queue {
+			q.refuse(r, stats.Rejected, errStopping)
 		}
 	}
 	q.backlog = nil

@@ -1,58 +1,24 @@
-// Package stats counts what one version of a model did, in the shape of Triton's statistics extension.
+// Package stats counts what one version of a model did, as messages of Triton's statistics extension.
 //
 // Every request counts once in the stages it went through; a batch that was executed counts once more, under its size.
 // Times are what really passed between the marks that the scheduler took.
 package stats
 
 import (
+	"cmp"
 	"maps"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	pb "github.com/redline-bench/redline/internal/proto/kserve"
 )
-
-// Duration counts events and adds up their time.
-type Duration struct {
-	Count uint64
-	Total time.Duration
-}
-
-func (d *Duration) add(t time.Duration) {
-	d.Count++
-	d.Total += max(t, 0)
-}
 
 // Stages are the parts of an execution.
 type Stages struct{ Input, Infer, Output time.Duration }
-
-// Snapshot is all counters at one moment.
-type Snapshot struct {
-	LastInference time.Time
-	Inferences    uint64
-	Executions    uint64
-
-	Success, Fail, Queue                      Duration
-	ComputeInput, ComputeInfer, ComputeOutput Duration
-
-	Batches   []Batch
-	Responses []Response
-
-	// Failures counts failed requests by their reason.
-	Failures map[Reason]uint64
-	// Pending is how many requests wait in the queue now.
-	Pending int64
-}
-
-// Batch is the time spent on executions of one size.
-type Batch struct {
-	Size                 int
-	Input, Infer, Output Duration
-}
-
-// Response is the time spent on the n-th response of decoupled requests.
-type Response struct {
-	Infer, Output, Success, Fail, Empty Duration
-}
 
 // Reason says why a request failed.
 type Reason string
@@ -65,91 +31,104 @@ const (
 	Other    Reason = "OTHER"
 )
 
-// Counters adds up. Its zero value is ready.
+// Counters adds up. Make it with New.
 type Counters struct {
-	mu      sync.Mutex
-	now     Snapshot
-	batches map[int]*Batch
+	mu       sync.Mutex
+	now      *pb.ModelStatistics
+	failures map[Reason]uint64
+	pending  int64
+}
+
+// New makes the counters of a version of a model.
+func New(model, version string) *Counters {
+	none := func() *pb.StatisticDuration { return &pb.StatisticDuration{} }
+	return &Counters{failures: map[Reason]uint64{}, now: &pb.ModelStatistics{Name: model, Version: version, InferenceStats: &pb.InferStatistics{
+		Success: none(), Fail: none(), Queue: none(), ComputeInput: none(), ComputeInfer: none(), ComputeOutput: none(), CacheHit: none(), CacheMiss: none(),
+	}}}
+}
+
+func add(d *pb.StatisticDuration, t time.Duration) {
+	d.Count++
+	d.Ns += uint64(max(t, 0))
 }
 
 // Request adds one request that was executed and succeeded: its whole time, its wait, and its stages.
 func (c *Counters) Request(batch int, total, queue time.Duration, st Stages) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.now.Inferences += uint64(max(batch, 1))
-	c.now.Success.add(total)
-	c.now.Queue.add(queue)
-	c.now.ComputeInput.add(st.Input)
-	c.now.ComputeInfer.add(st.Infer)
-	c.now.ComputeOutput.add(st.Output)
-	c.now.LastInference = time.Now()
+	c.now.InferenceCount += uint64(max(batch, 1))
+	c.now.LastInference = uint64(time.Now().UnixMilli())
+	s := c.now.GetInferenceStats()
+	add(s.GetSuccess(), total)
+	add(s.GetQueue(), queue)
+	add(s.GetComputeInput(), st.Input)
+	add(s.GetComputeInfer(), st.Infer)
+	add(s.GetComputeOutput(), st.Output)
 }
 
 // Execution adds one run of the backend on a batch of the given size.
 func (c *Counters) Execution(size int, st Stages) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.now.Executions++
-	b := c.batch(size)
-	b.Input.add(st.Input)
-	b.Infer.add(st.Infer)
-	b.Output.add(st.Output)
-}
-
-// batch is the executions of a size. The caller holds the lock.
-func (c *Counters) batch(size int) *Batch {
-	if c.batches == nil {
-		c.batches = map[int]*Batch{}
+	c.now.ExecutionCount++
+	of := uint64(max(size, 1))
+	i, found := slices.BinarySearchFunc(c.now.GetBatchStats(), of, func(b *pb.InferBatchStatistics, of uint64) int { return cmp.Compare(b.GetBatchSize(), of) })
+	if !found {
+		c.now.BatchStats = slices.Insert(c.now.BatchStats, i, &pb.InferBatchStatistics{
+			BatchSize: of, ComputeInput: &pb.StatisticDuration{}, ComputeInfer: &pb.StatisticDuration{}, ComputeOutput: &pb.StatisticDuration{},
+		})
 	}
-	size = max(size, 1)
-	if c.batches[size] == nil {
-		c.batches[size] = &Batch{Size: size}
-	}
-	return c.batches[size]
+	b := c.now.GetBatchStats()[i]
+	add(b.GetComputeInput(), st.Input)
+	add(b.GetComputeInfer(), st.Infer)
+	add(b.GetComputeOutput(), st.Output)
 }
 
 // Failure adds one request that failed.
 func (c *Counters) Failure(total time.Duration, why Reason) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.now.Fail.add(total)
-	if c.now.Failures == nil {
-		c.now.Failures = map[Reason]uint64{}
-	}
-	c.now.Failures[why]++
-	c.now.LastInference = time.Now()
+	add(c.now.GetInferenceStats().GetFail(), total)
+	c.failures[why]++
+	c.now.LastInference = uint64(time.Now().UnixMilli())
 }
 
-// Answer adds the n-th response of a decoupled request.
-func (c *Counters) Answer(n int, add func(*Response)) {
+// Response adds the n-th response of a decoupled request; failed and empty ones count as such.
+func (c *Counters) Response(n int, infer, output time.Duration, failed, empty bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for len(c.now.Responses) <= n {
-		c.now.Responses = append(c.now.Responses, Response{})
+	key := strconv.Itoa(n)
+	if c.now.GetResponseStats() == nil {
+		c.now.ResponseStats = map[string]*pb.InferResponseStatistics{}
 	}
-	add(&c.now.Responses[n])
+	r := c.now.GetResponseStats()[key]
+	if r == nil {
+		none := func() *pb.StatisticDuration { return &pb.StatisticDuration{} }
+		r = &pb.InferResponseStatistics{ComputeInfer: none(), ComputeOutput: none(), Success: none(), Fail: none(), EmptyResponse: none(), Cancel: none()}
+		c.now.ResponseStats[key] = r
+	}
+	switch {
+	case failed:
+		add(r.GetFail(), infer+output)
+	case empty:
+		add(r.GetEmptyResponse(), infer)
+	default:
+		add(r.GetComputeInfer(), infer)
+		add(r.GetComputeOutput(), output)
+		add(r.GetSuccess(), infer+output)
+	}
 }
-
-// Add counts an event in a duration of a Response.
-func Add(d *Duration, t time.Duration) { d.add(t) }
 
 // Waiting changes the number of requests in the queue.
 func (c *Counters) Waiting(by int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.now.Pending += by
+	c.pending += by
 }
 
-// Snapshot copies all counters; batches come in order of size.
-func (c *Counters) Snapshot() Snapshot {
+// Snapshot copies all counters, with the failures by reason and the number of requests that wait.
+func (c *Counters) Snapshot() (now *pb.ModelStatistics, failures map[Reason]uint64, pending int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	out := c.now
-	out.Batches = make([]Batch, 0, len(c.batches))
-	for _, size := range slices.Sorted(maps.Keys(c.batches)) {
-		out.Batches = append(out.Batches, *c.batches[size])
-	}
-	out.Responses = slices.Clone(c.now.Responses)
-	out.Failures = maps.Clone(c.now.Failures)
-	return out
+	return proto.CloneOf(c.now), maps.Clone(c.failures), c.pending
 }
