@@ -203,17 +203,6 @@ var others = []struct {
 		_, err := c.TraceSetting(ctx, &pb.TraceSettingRequest{Settings: map[string]*pb.TraceSettingRequest_SettingValue{"trace_rate": {Value: []string{"1", "2"}}}})
 		return err
 	}},
-	{"log level is a text", logs("log_verbose_level", &pb.LogSettingsRequest_SettingValue{ParameterChoice: &pb.LogSettingsRequest_SettingValue_StringParam{StringParam: "high"}})},
-	{"log truth is a number", logs("log_info", &pb.LogSettingsRequest_SettingValue{ParameterChoice: &pb.LogSettingsRequest_SettingValue_Uint32Param{Uint32Param: 5}})},
-	{"unknown log format", logs("log_format", &pb.LogSettingsRequest_SettingValue{ParameterChoice: &pb.LogSettingsRequest_SettingValue_StringParam{StringParam: "poem"}})},
-	{"log to another file", logs("log_file", &pb.LogSettingsRequest_SettingValue{ParameterChoice: &pb.LogSettingsRequest_SettingValue_StringParam{StringParam: "/tmp/x"}})},
-}
-
-func logs(name string, v *pb.LogSettingsRequest_SettingValue) func(context.Context, pb.GRPCInferenceServiceClient) error {
-	return func(ctx context.Context, c pb.GRPCInferenceServiceClient) error {
-		_, err := c.LogSettings(ctx, &pb.LogSettingsRequest{Settings: map[string]*pb.LogSettingsRequest_SettingValue{name: v}})
-		return err
-	}
 }
 
 func TestGRPC(t *testing.T) {

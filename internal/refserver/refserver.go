@@ -7,6 +7,7 @@
 package refserver
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -99,31 +100,25 @@ type Server struct {
 
 // Start starts a server; it runs until Close or until ctx ends.
 func Start(ctx context.Context, cfg Config) (*Server, error) {
-	listeners, err := listenAll(ctx, cfg.HTTP, cfg.GRPC, cfg.Metrics, cfg.OpenAI, cfg.TorchServe, cfg.TFServing)
-	if err != nil {
-		return nil, err
-	}
 	s := &Server{clock: pause.New(), base: context.WithoutCancel(ctx)}
-	s.models, err = model.Open(model.Options{
-		Clock: s.clock, Seed: cfg.Seed, Pace: cfg.Pace,
-		Dirs: cfg.Repositories, NoBuiltin: cfg.NoBuiltin, Explicit: cfg.Explicit, Load: cfg.Load, Delays: cfg.Delays,
-	})
-	if err != nil {
-		for _, l := range listeners {
-			_ = l.Close()
-		}
-		s.clock.Close()
-		return nil, err
-	}
 	if cfg.RequestLog != nil {
 		s.log = reqlog.New(cfg.RequestLog)
 	}
-	if err := s.serve(cfg, listeners); err != nil {
+	listeners, err := listenAll(ctx, cfg.HTTP, cfg.GRPC, cfg.Metrics, cfg.OpenAI, cfg.TorchServe, cfg.TFServing)
+	if err == nil {
+		s.models, err = model.Open(model.Options{
+			Clock: s.clock, Seed: cfg.Seed, Pace: cfg.Pace,
+			Dirs: cfg.Repositories, NoBuiltin: cfg.NoBuiltin, Explicit: cfg.Explicit, Load: cfg.Load, Delays: cfg.Delays,
+		})
+	}
+	if err == nil {
+		err = s.serve(cfg, listeners)
+	}
+	if err != nil {
 		for _, l := range listeners {
 			_ = l.Close()
 		}
-		s.models.Close()
-		s.clock.Close()
+		_ = s.end() // nothing has run
 		return nil, err
 	}
 	s.stop = context.AfterFunc(ctx, func() { _ = s.end() })
@@ -134,57 +129,47 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 func (s *Server) serve(cfg Config, l []net.Listener) error {
 	at := func(i int) string { return l[i].Addr().String() }
 	s.addresses = Addresses{HTTP: at(0), GRPC: at(1), Metrics: at(2), OpenAI: at(3), TorchServe: at(4), TFServing: at(5)}
-	var err error
-	if s.trace, err = kserve.NewTraceSettings(cfg.Trace); err != nil {
-		return err
-	}
-	die := cfg.Die
-	if die == nil {
-		die = func() {}
-	}
-	faults, err := fault.New(cfg.Faults, s.clock, die)
+	trace, err := kserve.NewTraceSettings(cfg.Trace)
 	if err != nil {
 		return err
 	}
+	faults, err := fault.New(cfg.Faults, s.clock, cfg.Die)
+	if err != nil {
+		return err
+	}
+	pace, err := tempo.New(cfg.Pace, cfg.Seed, 2)
+	if err != nil {
+		return err
+	}
+	s.trace = trace
 	var left *departure.Board
 	if s.log.On() && cfg.TLS == nil {
 		left = departure.New()
 	}
 	watched := func(i int) net.Listener { return faults.Listener(left.Listener(l[i])) }
-	k := kserve.New(kserve.Config{Models: s.models, Trace: s.trace, Log: s.log, Departures: left, Faults: faults})
+	k := kserve.New(kserve.Config{Models: s.models, Trace: trace, Log: s.log, Departures: left, Faults: faults})
+	llm := openai.New(openai.Config{Pace: pace, Token: cfg.Token, Clock: s.clock, Log: s.log, Departures: left})
+	torch := torchserve.New(torchserve.Config{Delay: cfg.Delays["torchserve"], Clock: s.clock, Log: s.log})
 	s.serveHTTP(watched(0), cfg.Spans.HTTP(guard(cfg.Token, faults.HTTP(k.HTTP()))), cfg.TLS)
 	s.serveGRPC(watched(1), cfg, func(g *grpc.Server) { pb.RegisterGRPCInferenceServiceServer(g, k) })
 	s.serveHTTP(l[2], guard(cfg.Token, metrics.Handler(s.models, cfg.GPUs)), cfg.TLS)
+	s.serveHTTP(watched(3), cfg.Spans.HTTP(faults.HTTP(llm)), cfg.TLS)
+	s.serveHTTP(faults.Listener(l[4]), cfg.Spans.HTTP(guard(cfg.Token, faults.HTTP(torch))), cfg.TLS)
 	s.serveGRPC(faults.Listener(l[5]), cfg, func(g *grpc.Server) {
 		tfserving.Register(g, tfserving.Config{Models: s.models, Log: s.log, Faults: faults})
 	})
-	pace, err := tempo.New(cfg.Pace, cfg.Seed, 2)
-	if err != nil {
-		return err
-	}
-	llm := openai.New(openai.Config{Pace: pace, Token: cfg.Token, Clock: s.clock, Log: s.log, Departures: left})
-	s.serveHTTP(watched(3), cfg.Spans.HTTP(faults.HTTP(llm)), cfg.TLS)
-	torch := torchserve.New(torchserve.Config{Delay: cfg.Delays["torchserve"], Clock: s.clock, Log: s.log})
-	s.serveHTTP(faults.Listener(l[4]), cfg.Spans.HTTP(guard(cfg.Token, faults.HTTP(torch))), cfg.TLS)
 	return nil
 }
 
-func listenAll(ctx context.Context, addresses ...string) ([]net.Listener, error) {
-	var out []net.Listener
+func listenAll(ctx context.Context, addresses ...string) (list []net.Listener, err error) {
 	for _, a := range addresses {
-		if a == "" {
-			a = "127.0.0.1:0"
-		}
-		l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", a)
+		l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", cmp.Or(a, "127.0.0.1:0"))
 		if err != nil {
-			for _, l := range out {
-				_ = l.Close()
-			}
-			return nil, fmt.Errorf("%w; port 0 picks a free one", err)
+			return list, fmt.Errorf("%w; port 0 picks a free one", err)
 		}
-		out = append(out, l)
+		list = append(list, l)
 	}
-	return out, nil
+	return list, nil
 }
 
 func (s *Server) serveHTTP(l net.Listener, h http.Handler, secure *tls.Config) {
@@ -239,7 +224,9 @@ func (s *Server) Close() error {
 
 func (s *Server) end() error {
 	s.once.Do(func() {
-		s.models.Close()
+		if s.models != nil {
+			s.models.Close()
+		}
 		for _, h := range s.http {
 			// A client that does not read its response for a second loses it.
 			cut := time.AfterFunc(time.Second, func() { _ = h.Close() })
@@ -250,7 +237,10 @@ func (s *Server) end() error {
 			g.Stop()
 		}
 		s.clock.Close()
-		s.err = errors.Join(s.err, s.log.Close(), s.trace.Close())
+		s.err = s.log.Close()
+		if s.trace != nil {
+			s.err = errors.Join(s.err, s.trace.Close())
+		}
 	})
 	return s.err
 }

@@ -136,8 +136,8 @@ func TestWrongRequests(t *testing.T) {
 	f(simple, `{"inputs":[`+first+`,`+second+`],"outputs":[{"name":"NOPE"}]}`, 400, "unexpected inference output 'NOPE' for model 'simple'")
 	f(simple, inputs(first, strings.Replace(second, "INT32", "FP32", 1)), 400, "inference input 'INPUT1' data-type is 'FP32', but model 'simple' expects 'INT32'")
 	f(simple, inputs(first, strings.Replace(second, "[1,16]", "[2,8]", 1)), 400, "the inputs of model 'simple' have different batch sizes: 'INPUT1' has 2, another 1")
-	f(simple, inputs(first, strings.Replace(second, "[1,16]", "[1,17]", 1)), 500, "has 16 elements, its shape [1,17] has 17")
-	f(simple, inputs(first, strings.Replace(second, "[1,2", `["1",2`, 1)), 500, "the data of input 'INPUT1' must be INT32: 1 is not")
+	f(simple, inputs(first, strings.Replace(second, "[1,16]", "[1,17]", 1)), 500, "16 elements do not have the shape [1,17]")
+	f(simple, inputs(first, strings.Replace(second, "[1,2", `["1",2`, 1)), 500, "the data of input 'INPUT1': element 0 does not fit the datatype INT32")
 	f(simple, `{"inputs":[`+first+`,`+second+`],"parameters":{"priority":-1}}`, 500, "'priority' must be a whole number of at least 0")
 	const step = `"inputs":[{"name":"INPUT","datatype":"INT32","shape":[1,1],"data":[5]}]}`
 	f("/v2/models/sequence_accumulate/infer", `{"parameters":{"sequence_id":777},`+step, 400, "for sequence 777 to model 'sequence_accumulate' must specify the START flag on the first request of the sequence")

@@ -14,7 +14,7 @@ def health(_, c):
 def metadata(_, c):
     server = c.get_server_metadata()
     extensions = set(member(server, "extensions"))
-    assert {"classification", "sequence", "model_repository", "statistics", "trace", "logging", "system_shared_memory",
+    assert {"classification", "sequence", "model_repository", "statistics", "trace", "system_shared_memory",
             "binary_tensor_data"} <= extensions, extensions
     model = c.get_model_metadata("simple")
     assert member(model, "name") == "simple" and list(member(model, "versions")) == ["1"]
@@ -171,13 +171,6 @@ def settings(_, c):
     assert values(c.get_trace_settings())["trace_level"] == ["OFF"]
     got = values(c.update_trace_settings(model_name="simple", settings={"trace_level": None, "trace_rate": None}))
     assert got["trace_level"] == ["OFF"] and got["trace_rate"] == ["1000"], got
-    logs = c.update_log_settings({"log_verbose_level": 2, "log_format": "ISO8601"})
-    if isinstance(logs, dict):
-        assert logs["log_verbose_level"] == 2 and logs["log_format"] == "ISO8601", logs
-    else:
-        assert logs.settings["log_verbose_level"].uint32_param == 2, logs
-    c.update_log_settings({"log_verbose_level": 0, "log_format": "default"})
-    assert "log_info" in (c.get_log_settings() if isinstance(logs, dict) else c.get_log_settings().settings)
 
 
 def parameters(client, c):

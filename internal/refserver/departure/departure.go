@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 )
 
 // Header is the field that identifies a stream.
@@ -178,3 +179,45 @@ func (s *Stream) end() {
 
 // isRPC reports whether a content type is gRPC's.
 func isRPC(ctype string) bool { return strings.HasPrefix(ctype, "application/grpc") }
+
+// Times are when the parts of one response were sent, in nanoseconds of the wall clock. Stream is nil where the caller makes the system
+// calls itself: then the time is that of the call to Mark.
+type Times struct {
+	Stream *Stream
+	mu     sync.Mutex
+	at     []int64
+	end    int64
+}
+
+// Mark says that the parts from one on are sent with the first end bytes, or messages, of the stream, which are written next. A part that
+// is marked again is sent in several pieces; the last one counts.
+func (t *Times) Mark(from, to int, end int64) {
+	set := func(at int64) {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		for len(t.at) < to {
+			t.at = append(t.at, 0)
+		}
+		for i := from; at != 0 && i < to; i++ {
+			t.at[i] = at
+		}
+	}
+	set(time.Now().UnixNano())
+	if t.end = end; t.Stream != nil {
+		t.Stream.When(end, set)
+	}
+}
+
+// Told calls fn with the times when all parts have been sent.
+func (t *Times) Told(fn func(at []int64)) {
+	tell := func(int64) {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		fn(t.at)
+	}
+	if t.Stream == nil || t.end == 0 {
+		tell(0)
+		return
+	}
+	t.Stream.When(t.end, tell)
+}

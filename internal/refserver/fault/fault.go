@@ -2,19 +2,7 @@
 //
 // A fault is requested by the name of a model at start, or by a request itself in the header (or gRPC metadata)
 // x-redline-fault. Both are written KIND[,every=N][,for=TIME]: with every=N only each n-th request is hit. A TIME without a unit is in
-// milliseconds.
-//
-//	error      responds with an error
-//	delay      waits (for=, 100ms by default) and then responds
-//	hang       never responds
-//	reset      resets the connection
-//	truncate   ends the connection within the response
-//	length     announces more than it sends
-//	malformed  responds with bytes that are not JSON, protobuf or events
-//	slow       sends the response byte by byte (for= between two, 10ms by default)
-//	goaway     sends GOAWAY over HTTP/2; over HTTP/1.1 it closes the connection after the response
-//	refuse     closes every new connection from now on
-//	die        ends the server at once
+// milliseconds. docs/refserver.md lists the kinds.
 package fault
 
 import (
@@ -67,7 +55,10 @@ type Spec struct {
 // Parse reads KIND[,every=N][,for=TIME].
 func Parse(text string) (*Spec, error) {
 	parts := strings.Split(text, ",")
-	s := &Spec{Kind: Kind(parts[0]), Every: 1}
+	s := &Spec{Kind: Kind(parts[0]), Every: 1, For: 100 * time.Millisecond}
+	if s.Kind == Slow {
+		s.For = 10 * time.Millisecond
+	}
 	if !slices.Contains(kinds, s.Kind) {
 		return nil, fmt.Errorf("unknown fault %q; use one of %v", parts[0], kinds)
 	}
@@ -82,14 +73,8 @@ func Parse(text string) (*Spec, error) {
 		default:
 			err = fmt.Errorf("unknown setting")
 		}
-		if err != nil || s.Every < 1 || s.For < 0 {
+		if err != nil || s.Every < 1 || s.For <= 0 {
 			return nil, fmt.Errorf("fault %q: cannot read %q; write KIND[,every=N][,for=TIME]", text, p)
-		}
-	}
-	if s.For == 0 {
-		s.For = 100 * time.Millisecond
-		if s.Kind == Slow {
-			s.For = 10 * time.Millisecond
 		}
 	}
 	return s, nil
@@ -102,9 +87,6 @@ func length(text string) (time.Duration, error) {
 	}
 	return time.ParseDuration(text)
 }
-
-// due reports whether this request is the n-th.
-func (s *Spec) due() bool { return s.seen.Add(1)%int64(s.Every) == 0 }
 
 // Set is the faults of one server.
 type Set struct {
@@ -119,6 +101,9 @@ type Set struct {
 
 // New makes a set from specs by model; "*" hits all models. die ends the server's process.
 func New(specs map[string]string, clock *pause.Clock, die func()) (*Set, error) {
+	if die == nil {
+		die = func() {}
+	}
 	s := &Set{models: map[string]*Spec{}, clock: clock, die: die, conns: map[string]net.Conn{}}
 	for model, text := range specs {
 		spec, err := Parse(text)
@@ -136,7 +121,7 @@ func (s *Set) find(model, header string) (*Spec, error) {
 		return Parse(header)
 	}
 	for _, name := range []string{model, "*"} {
-		if spec := s.models[name]; spec != nil && spec.due() {
+		if spec := s.models[name]; spec != nil && spec.seen.Add(1)%int64(spec.Every) == 0 {
 			return spec, nil
 		}
 	}
@@ -181,13 +166,6 @@ func (c *conn) Close() error {
 	delete(c.set.conns, c.key)
 	c.set.mu.Unlock()
 	return c.Conn.Close()
-}
-
-// connOf finds a client's connection.
-func (s *Set) connOf(address string) net.Conn {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.conns[address]
 }
 
 // reset ends a connection so that the other side sees a reset.

@@ -29,7 +29,7 @@ func (s *Server) ModelReady(_ context.Context, in *pb.ModelReadyRequest) (*pb.Mo
 func (s *Server) ServerMetadata(context.Context, *pb.ServerMetadataRequest) (*pb.ServerMetadataResponse, error) {
 	return &pb.ServerMetadataResponse{Name: "triton", Version: "2.51.0", Extensions: []string{
 		"classification", "sequence", "model_repository", "model_repository(unload_dependents)", "model_configuration",
-		"system_shared_memory", "cuda_shared_memory", "binary_tensor_data", "parameters", "statistics", "trace", "logging",
+		"system_shared_memory", "cuda_shared_memory", "binary_tensor_data", "parameters", "statistics", "trace",
 	}}, nil
 }
 
@@ -127,39 +127,6 @@ func (s *Server) TraceSetting(_ context.Context, in *pb.TraceSettingRequest) (*p
 	out := &pb.TraceSettingResponse{Settings: map[string]*pb.TraceSettingResponse_SettingValue{}}
 	for name, values := range s.Trace.get(in.GetModelName()) {
 		out.Settings[name] = &pb.TraceSettingResponse_SettingValue{Value: values}
-	}
-	return out, nil
-}
-
-// LogSettings changes and shows log settings.
-func (s *Server) LogSettings(_ context.Context, in *pb.LogSettingsRequest) (*pb.LogSettingsResponse, error) {
-	changes := map[string]any{}
-	for name, v := range in.GetSettings() {
-		switch v := v.GetParameterChoice().(type) {
-		case *pb.LogSettingsRequest_SettingValue_BoolParam:
-			changes[name] = v.BoolParam
-		case *pb.LogSettingsRequest_SettingValue_Uint32Param:
-			changes[name] = v.Uint32Param
-		case *pb.LogSettingsRequest_SettingValue_StringParam:
-			changes[name] = v.StringParam
-		}
-	}
-	now, err := s.logs.update(changes)
-	if err != nil {
-		return nil, err
-	}
-	out := &pb.LogSettingsResponse{Settings: map[string]*pb.LogSettingsResponse_SettingValue{}}
-	for name, v := range now {
-		value := &pb.LogSettingsResponse_SettingValue{}
-		switch v := v.(type) {
-		case bool:
-			value.ParameterChoice = &pb.LogSettingsResponse_SettingValue_BoolParam{BoolParam: v}
-		case uint32:
-			value.ParameterChoice = &pb.LogSettingsResponse_SettingValue_Uint32Param{Uint32Param: v}
-		case string:
-			value.ParameterChoice = &pb.LogSettingsResponse_SettingValue_StringParam{StringParam: v}
-		}
-		out.Settings[name] = value
 	}
 	return out, nil
 }

@@ -74,18 +74,18 @@ func (s *Server) ModelInfer(ctx context.Context, in *pb.ModelInferRequest) (*pb.
 }
 
 // streamed is the message of a response in a stream; nil for an empty final response that the client did not request.
-func (s *Server) streamed(l *queued, resp *infer.Response) proto.Message {
-	if resp.Empty && !l.req.EmptyFinal {
+func (s *Server) streamed(q *streamed, resp *infer.Response) proto.Message {
+	if resp.Empty && !q.req.EmptyFinal {
 		return nil
 	}
-	out := &pb.ModelStreamInferResponse{InferResponse: &pb.ModelInferResponse{Id: l.in.GetId()}}
-	if l.req == nil { // the model never saw the request
+	out := &pb.ModelStreamInferResponse{InferResponse: &pb.ModelInferResponse{Id: q.in.GetId()}}
+	if q.req == nil { // the model never saw the request
 		out.ErrorMessage = resp.Err.Error()
 		return out
 	}
 	err := resp.Err
 	if err == nil && !resp.Empty {
-		if full, failed := s.answer(l.model, l.req, resp); failed == nil {
+		if full, failed := s.answer(q.model, q.req, resp); failed == nil {
 			out.InferResponse = full
 		} else {
 			err = failed
@@ -94,7 +94,7 @@ func (s *Server) streamed(l *queued, resp *infer.Response) proto.Message {
 	if err != nil {
 		out.ErrorMessage = err.Error()
 	}
-	out.InferResponse.ModelName, out.InferResponse.ModelVersion = l.model.Name(), resp.Version
+	out.InferResponse.ModelName, out.InferResponse.ModelVersion = q.model.Name(), resp.Version
 	out.InferResponse.Parameters = map[string]*pb.InferParameter{"triton_final_response": {ParameterChoice: &pb.InferParameter_BoolParam{BoolParam: resp.Final}}}
 	return out
 }

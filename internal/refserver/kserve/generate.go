@@ -211,14 +211,10 @@ func (s *Server) flatResponse(m *model.Model, r *infer.Request, resp *infer.Resp
 		if err != nil {
 			return nil, err
 		}
-		text, err := json.Marshal(data)
-		if err == nil && t.Shape.Elements() == 1 {
-			text = text[1 : len(text)-1]
+		if t.Shape.Elements() == 1 {
+			data = data[1 : len(data)-1]
 		}
-		if err != nil {
-			return nil, err
-		}
-		members[t.Name] = json.RawMessage(text)
+		members[t.Name] = data
 	}
 	return json.Marshal(members)
 }

@@ -131,11 +131,11 @@ func (s *Server) inferHTTP(x *exchange) (any, error) {
 
 // outputJSON is an output of a response.
 type outputJSON struct {
-	Name       string         `json:"name"`
-	Datatype   string         `json:"datatype"`
-	Shape      []int64        `json:"shape"`
-	Parameters map[string]int `json:"parameters,omitempty"`
-	Data       any            `json:"data,omitempty"`
+	Name       string          `json:"name"`
+	Datatype   string          `json:"datatype"`
+	Shape      []int64         `json:"shape"`
+	Parameters map[string]int  `json:"parameters,omitempty"`
+	Data       json.RawMessage `json:"data,omitempty"`
 }
 
 // written is the JSON of a response, and the raw tensors that follow it.
@@ -163,10 +163,8 @@ func written(r *infer.Request, out *pb.ModelInferResponse) (head []byte, tails [
 		}
 		v.Outputs = append(v.Outputs, j)
 	}
-	if head, err = json.Marshal(v); err != nil {
-		return nil, nil, bad("the response cannot be written as JSON: %v; request binary data", err)
-	}
-	return head, tails, nil
+	head, err = json.Marshal(v)
+	return head, tails, err
 }
 
 // inference sends a response: JSON alone, or with raw tensors behind it.

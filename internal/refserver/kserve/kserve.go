@@ -35,13 +35,12 @@ type Server struct {
 	pb.UnimplementedGRPCInferenceServiceServer
 	Config
 	shared  *shm.Registry
-	logs    *logSettings
 	tidying atomic.Bool
 }
 
 // New makes a server.
 func New(cfg Config) *Server {
-	return &Server{Config: cfg, shared: shm.New(), logs: newLogSettings()}
+	return &Server{Config: cfg, shared: shm.New()}
 }
 
 func bad(format string, args ...any) error { return infer.Errorf(infer.InvalidArg, format, args...) }

@@ -26,7 +26,6 @@ func (s *Server) HTTP() http.Handler {
 		"GET /v2/models/stats": (*Server).modelStatistics, "POST /v2/repository/index": (*Server).index,
 		"POST /v2/repository/models/{model}/load": (*Server).load, "POST /v2/repository/models/{model}/unload": (*Server).unload,
 		"GET /v2/trace/setting": (*Server).traceSetting, "POST /v2/trace/setting": (*Server).traceSetting,
-		"GET /v2/logging": (*Server).logging, "POST /v2/logging": (*Server).logging,
 	} {
 		add(pattern, f)
 	}
@@ -141,19 +140,6 @@ func (s *Server) traceSetting(x *exchange) (any, error) {
 		}
 	}
 	return out, err
-}
-
-func (s *Server) logging(x *exchange) (any, error) {
-	var body map[string]any
-	if err := x.decode(&body); err != nil {
-		return nil, err
-	}
-	for name, v := range body {
-		if n, ok := v.(float64); ok {
-			body[name] = uint32(n)
-		}
-	}
-	return s.logs.update(body)
 }
 
 func (s *Server) memoryStatus(kind shm.Kind, region string) (any, error) {

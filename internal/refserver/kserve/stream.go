@@ -1,9 +1,9 @@
 package kserve
 
 import (
-	"context"
 	"errors"
 	"io"
+	"sync"
 	"time"
 
 	"google.golang.org/grpc"
@@ -14,6 +14,7 @@ import (
 	pb "github.com/redline-bench/redline/internal/proto/kserve"
 	"github.com/redline-bench/redline/internal/refserver/departure"
 	"github.com/redline-bench/redline/internal/refserver/infer"
+	"github.com/redline-bench/redline/internal/refserver/model"
 	"github.com/redline-bench/redline/internal/refserver/reqlog"
 )
 
@@ -23,10 +24,9 @@ type inferStream = grpc.BidiStreamingServer[pb.ModelInferRequest, pb.ModelStream
 // send one response keep the order of the requests; decoupled models respond as soon as they can. An error ends its request,
 // not the stream.
 func (s *Server) ModelStreamInfer(stream inferStream) error {
-	out := newOutbox()
-	w := &streamWriter{server: s, stream: stream, out: out, left: s.follow(stream)}
-	sent := make(chan error, 1)
-	go func() { sent <- w.send() }()
+	w := &streamWriter{Server: s, stream: stream, left: s.follow(stream)}
+	before := make(chan struct{})
+	close(before)
 	for {
 		in, err := stream.Recv()
 		var spoil func(proto.Message)
@@ -35,37 +35,15 @@ func (s *Server) ModelStreamInfer(stream inferStream) error {
 		}
 		switch {
 		case errors.Is(err, io.EOF):
-			out.end()
-			return <-sent
+			w.running.Wait()
+			return w.err
 		case err != nil:
-			out.abort()
-			<-sent
+			w.mu.Lock()
+			w.err = err // nothing more is sent
+			w.mu.Unlock()
 			return err
 		}
-		s.streamOne(stream.Context(), in, out, spoil)
-	}
-}
-
-// streamOne passes one request of a stream to its model.
-func (s *Server) streamOne(ctx context.Context, in *pb.ModelInferRequest, out *outbox, spoil func(proto.Message)) {
-	received := time.Now()
-	var r *infer.Request
-	m, err := s.Models.Get(in.GetModelName(), in.GetModelVersion())
-	if err == nil {
-		r, err = s.request(ctx, in, received)
-	}
-	l := out.open(err != nil || !m.Decoupled())
-	l.in, l.model, l.spoil, l.received, l.req = in, m, spoil, received, r
-	if err == nil {
-		r.Reply = l.put
-		s.trace(r, m, "GRPC_WAITREAD", received)
-		if err = m.Infer(r); err != nil {
-			r.Trace.End()
-		}
-	}
-	if err != nil {
-		l.req = nil
-		l.put(&infer.Response{Err: err, Final: true})
+		before = w.serve(in, spoil, before)
 	}
 }
 
@@ -84,69 +62,89 @@ func (s *Server) follow(stream inferStream) *departure.Stream {
 
 // streamWriter writes the responses of a stream, and logs when they left.
 type streamWriter struct {
-	server *Server
-	stream inferStream
-	out    *outbox
-	left   *departure.Stream
-	sent   int64 // messages
+	*Server
+	stream  inferStream
+	running sync.WaitGroup
+
+	left *departure.Stream
+
+	mu   sync.Mutex
+	sent int64 // messages
+	err  error // ends the stream
 }
 
-// send writes responses until the stream ends.
-func (w *streamWriter) send() error {
-	for l, r := w.out.next(); l != nil; l, r = w.out.next() {
-		start := time.Now()
-		if msg := w.server.streamed(l, r); msg != nil {
-			l.spoil(msg)
-			if w.sent++; w.server.Log.On() {
-				w.note(l)
-			}
-			if err := w.stream.SendMsg(msg); err != nil {
-				return err
-			}
-		}
-		if l.req != nil {
-			l.req.Trace.Mark("GRPC_SEND_START", start)
-			l.req.Trace.Mark("GRPC_SEND_END", time.Now())
-			if r.Final {
-				l.req.Trace.End()
-			}
-		}
-		if r.Final && l.model != nil {
-			w.log(l)
-		}
-	}
-	return nil
+// streamed is one request of a stream.
+type streamed struct {
+	in        *pb.ModelInferRequest
+	req       *infer.Request // nil if the model never saw the request
+	model     *model.Model
+	received  time.Time
+	spoil     func(proto.Message)
+	responses *infer.Mailbox
+	sent      int // responses
+	times     departure.Times
 }
 
-// note records when the next message is sent: now, or when the connection's writer reports it.
-func (w *streamWriter) note(l *queued) {
-	w.out.mu.Lock()
-	i := len(l.times)
-	l.times = append(l.times, time.Now().UnixNano())
-	w.out.mu.Unlock()
-	if w.left == nil {
-		return
+// serve passes a request to its model, and sends the responses as they come. The response of a model that sends one waits until before
+// is closed; then after is closed.
+func (w *streamWriter) serve(in *pb.ModelInferRequest, spoil func(proto.Message), before chan struct{}) (after chan struct{}) {
+	q := &streamed{in: in, received: time.Now(), spoil: spoil, responses: infer.NewMailbox(), times: departure.Times{Stream: w.left}}
+	var err error
+	if q.model, err = w.Models.Get(in.GetModelName(), in.GetModelVersion()); err == nil {
+		q.req, err = w.request(w.stream.Context(), in, q.received)
 	}
-	w.left.When(w.sent, func(at int64) {
-		if at != 0 {
-			w.out.mu.Lock()
-			l.times[i] = at
-			w.out.mu.Unlock()
+	ordered := err != nil || !q.model.Decoupled()
+	if err == nil {
+		q.req.Reply = q.responses.Put
+		w.trace(q.req, q.model, "GRPC_WAITREAD", q.received)
+		if err = q.model.Infer(q.req); err != nil {
+			q.req.Trace.End()
+		}
+	}
+	if err != nil {
+		q.req = nil
+		q.responses.Put(&infer.Response{Err: err, Final: true})
+	}
+	if after = before; ordered {
+		after = make(chan struct{})
+	}
+	w.running.Go(func() {
+		if ordered {
+			<-before
+			defer close(after)
+		}
+		for last := false; !last; {
+			resp := q.responses.Take()
+			last = resp.Final
+			w.send(q, resp)
+		}
+		if replied := time.Now(); q.model != nil {
+			q.times.Told(func(at []int64) {
+				w.Log.Add(reqlog.Entry{Model: q.model.Name(), ID: in.GetId(), Received: q.received, Replied: replied, Events: at})
+			})
 		}
 	})
+	return after
 }
 
-// log logs a response when all of it has been sent.
-func (w *streamWriter) log(l *queued) {
-	replied := time.Now()
-	add := func(int64) {
-		w.out.mu.Lock()
-		defer w.out.mu.Unlock()
-		w.server.Log.Add(reqlog.Entry{Model: l.model.Name(), ID: l.in.GetId(), Received: l.received, Replied: replied, Events: l.times})
+// send sends a response.
+func (w *streamWriter) send(q *streamed, resp *infer.Response) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	start := time.Now()
+	if msg := w.streamed(q, resp); msg != nil && w.err == nil {
+		q.spoil(msg)
+		if w.sent++; w.Log.On() {
+			q.times.Mark(q.sent, q.sent+1, w.sent)
+			q.sent++
+		}
+		w.err = w.stream.SendMsg(msg)
 	}
-	if w.left == nil || !w.server.Log.On() || w.sent == 0 {
-		add(0)
-		return
+	if q.req != nil {
+		q.req.Trace.Mark("GRPC_SEND_START", start)
+		q.req.Trace.Mark("GRPC_SEND_END", time.Now())
+		if resp.Final {
+			q.req.Trace.End()
+		}
 	}
-	w.left.When(w.sent, add)
 }

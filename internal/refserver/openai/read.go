@@ -100,9 +100,9 @@ func (p *page) length(members ...string) {
 // think sets how many of the tokens are reasoning: as the script says, or half of them if they were asked for.
 func (p *page) think(asked bool) {
 	switch {
-	case p.script.HasReasoning && p.script.Reasoning >= 0:
+	case p.script.Reasoning >= 0:
 		p.reasoning = min(p.script.Reasoning, p.n)
-	case asked || p.script.HasReasoning:
+	case asked || p.script.Reasoning == -1:
 		p.reasoning = p.n / 2
 	}
 }

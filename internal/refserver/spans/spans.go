@@ -6,9 +6,8 @@ package spans
 
 import (
 	"encoding/hex"
-	"strings"
+	"regexp"
 	"time"
-	"unicode"
 )
 
 // Span is one request of a client that traces it, as the server served it. Times are nanoseconds of the wall clock.
@@ -54,36 +53,19 @@ func (s *Span) finish() {
 	}
 }
 
-// Lengths and places in a traceparent: VERSION-TRACE-PARENT-FLAGS, such as
-// 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01. Later versions may have more behind another dash.
-const (
-	traceAt, traceEnd   = 3, 35
-	parentAt, parentEnd = 36, 52
-	flagsAt, flagsEnd   = 53, 55
-)
+// traceparent is VERSION-TRACE-PARENT-FLAGS in lower case, as 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01. Later versions may
+// have more behind another dash.
+var traceparent = regexp.MustCompile(`^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$`)
 
 // parse reads a traceparent; false if it is not valid or not sampled.
 func parse(text string) (s Span, ok bool) {
-	if len(text) < flagsEnd || text[:2] == "ff" || len(text) > flagsEnd && (text[:2] == "00" || text[flagsEnd] != '-') {
+	m := traceparent.FindStringSubmatch(text)
+	if m == nil || m[1] == "ff" || m[1] == "00" && m[5] != "" {
 		return s, false
 	}
-	if text[traceAt-1] != '-' || text[parentAt-1] != '-' || text[flagsAt-1] != '-' {
-		return s, false
-	}
-	var version, flags [1]byte
-	for _, part := range []struct {
-		to   []byte
-		text string
-	}{{version[:], text[:2]}, {s.Trace[:], text[traceAt:traceEnd]}, {s.Parent[:], text[parentAt:parentEnd]}, {flags[:], text[flagsAt:flagsEnd]}} {
-		if !lower(part.text) {
-			return s, false
-		}
-		if _, err := hex.Decode(part.to, []byte(part.text)); err != nil {
-			return s, false
-		}
+	var flags [1]byte
+	for i, to := range [][]byte{s.Trace[:], s.Parent[:], flags[:]} {
+		_, _ = hex.Decode(to, []byte(m[2+i])) // the expression allows digits only
 	}
 	return s, s.Trace != [16]byte{} && s.Parent != [8]byte{} && flags[0]&1 != 0
 }
-
-// lower reports whether a text has no capital letter: W3C allows none in a traceparent.
-func lower(text string) bool { return !strings.ContainsFunc(text, unicode.IsUpper) }

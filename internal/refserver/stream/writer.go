@@ -6,8 +6,6 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
-	"sync"
-	"time"
 
 	"github.com/redline-bench/redline/internal/refserver/departure"
 )
@@ -31,10 +29,8 @@ type Writer struct {
 	// Log is whether times are kept.
 	Log    bool
 	tokens []int
-	size   int64             // bytes of the body
-	left   *departure.Stream // records when bytes were sent; nil if this writer makes the system calls itself
-	mu     sync.Mutex
-	times  []int64
+	size   int64 // bytes of the body
+	times  departure.Times
 }
 
 // New makes a writer; nothing is written before the first event.
@@ -81,12 +77,7 @@ func (w *Writer) Event(name string, data []byte, tokens int) error {
 	w.encode(name, data)
 	w.events++
 	w.held++
-	if w.Log {
-		w.mu.Lock()
-		w.times = append(w.times, 0)
-		w.mu.Unlock()
-		w.tokens = append(w.tokens, tokens)
-	}
+	w.tokens = append(w.tokens, tokens)
 	if w.held < w.script.Merge {
 		return nil
 	}
@@ -122,23 +113,15 @@ func (w *Writer) Cut() bool { return w.cut }
 
 // Follow makes s record when events were sent; nil changes nothing. It must be called before the first event.
 func (w *Writer) Follow(s *departure.Stream) {
-	if w.left = s; s != nil {
+	if w.times.Stream = s; s != nil {
 		w.w.Header().Set(departure.Header, s.Key)
 	}
 }
 
-// Told calls fn with the time of each event, in nanoseconds of the wall clock, and its number of tokens: at once, or when the
-// last event has been sent.
+// Told calls fn with the time of each event, in nanoseconds of the wall clock, and its number of tokens, when the last event has been
+// sent.
 func (w *Writer) Told(fn func(times []int64, tokens []int)) {
-	if w.left == nil || len(w.times) == 0 {
-		fn(w.times, w.tokens)
-		return
-	}
-	w.left.When(w.size, func(int64) {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		fn(w.times, w.tokens)
-	})
+	w.times.Told(func(at []int64) { fn(at, w.tokens) })
 }
 
 // encode appends an event as the script wants it.
@@ -211,34 +194,11 @@ func (w *Writer) write(buf []byte) error {
 }
 
 func (w *Writer) push(p []byte) error {
-	w.size += int64(len(p))
-	w.stamp()
+	if w.size += int64(len(p)); w.Log && w.fresh > 0 {
+		w.times.Mark(w.events-w.fresh, w.events, w.size)
+	}
 	if _, err := w.w.Write(p); err != nil {
 		return err
 	}
 	return w.control.Flush()
-}
-
-// stamp sets the time of the events that are written now; for an event in several writes the last write counts.
-func (w *Writer) stamp() {
-	if !w.Log || w.fresh == 0 {
-		return
-	}
-	from, to := len(w.times)-w.fresh, len(w.times)
-	w.set(from, to, time.Now().UnixNano())
-	if w.left != nil {
-		w.left.When(w.size, func(at int64) {
-			if at != 0 {
-				w.set(from, to, at)
-			}
-		})
-	}
-}
-
-func (w *Writer) set(from, to int, at int64) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for i := from; i < to; i++ {
-		w.times[i] = at
-	}
 }

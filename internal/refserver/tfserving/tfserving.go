@@ -126,7 +126,7 @@ func (s *service) GetModelMetadata(_ context.Context, in *pb.GetModelMetadataReq
 func infos(list []model.Tensor) map[string]*pb.TensorInfo {
 	out := map[string]*pb.TensorInfo{}
 	for _, t := range list {
-		out[t.Name] = &pb.TensorInfo{Encoding: &pb.TensorInfo_Name{Name: t.Name + ":0"}, Dtype: kindOf(t.Type), TensorShape: shapeOf(t.Shape)}
+		out[t.Name] = &pb.TensorInfo{Encoding: &pb.TensorInfo_Name{Name: t.Name + ":0"}, Dtype: types[t.Type], TensorShape: shapeOf(t.Shape)}
 	}
 	return out
 }

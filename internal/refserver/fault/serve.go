@@ -1,0 +1,181 @@
+package fault
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+)
+
+// HTTP puts the faults before a handler.
+func (s *Set) HTTP(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		header := r.Header.Get(Header)
+		if header == "" && (len(s.models) == 0 || r.Method != http.MethodPost) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		spec, err := s.find(modelOf(r.URL.Path), header)
+		switch {
+		case err != nil:
+			http.Error(w, err.Error(), http.StatusBadRequest)
+		case spec == nil:
+			next.ServeHTTP(w, r)
+		default:
+			s.serve(w, r, spec, next)
+		}
+	})
+}
+
+// modelOf finds the model in /v2/models/NAME/ and /predictions/NAME; other paths are their own names.
+func modelOf(path string) string {
+	for _, prefix := range []string{"/v2/models/", "/predictions/"} {
+		if rest, ok := strings.CutPrefix(path, prefix); ok {
+			name, _, _ := strings.Cut(rest, "/")
+			return name
+		}
+	}
+	return path
+}
+
+func (s *Set) serve(w http.ResponseWriter, r *http.Request, spec *Spec, next http.Handler) {
+	switch spec.Kind {
+	case Error:
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusInternalServerError)
+		_, _ = w.Write([]byte(`{"error":"` + Text + `"}`)) // the client may be gone
+	case Delay:
+		if s.clock.For(r.Context(), spec.For) == nil {
+			next.ServeHTTP(w, r)
+		}
+	case Hang:
+		<-r.Context().Done()
+	case Reset:
+		reset(hijack(w))
+	case Refuse:
+		s.refuses.Store(true)
+		next.ServeHTTP(w, r)
+	case Die:
+		s.die()
+	case GoAway:
+		w.Header().Set("Connection", "close")
+		next.ServeHTTP(w, r)
+	case Truncate, Length, Malformed, Slow:
+		s.sendSpoiled(w, r, spec, next)
+	}
+}
+
+// hijack takes over the connection. Over HTTP/2, where requests share a connection, it resets the stream instead.
+func hijack(w http.ResponseWriter) net.Conn {
+	c, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	return c
+}
+
+// recorder keeps a response.
+type recorder struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+func (r *recorder) Header() http.Header         { return r.header }
+func (r *recorder) WriteHeader(status int)      { r.status = status }
+func (r *recorder) Write(b []byte) (int, error) { return r.body.Write(b) }
+func (r *recorder) Flush()                      {}
+
+// sendSpoiled sends the true response with the fault.
+func (s *Set) sendSpoiled(w http.ResponseWriter, r *http.Request, spec *Spec, next http.Handler) {
+	rec := &recorder{header: http.Header{}, status: http.StatusOK}
+	next.ServeHTTP(rec, r)
+	c := hijack(w)
+	defer c.Close()
+	body, length := rec.body.Bytes(), rec.body.Len()
+	switch spec.Kind {
+	case Malformed:
+		body = bytes.Repeat([]byte("{\xff]"), length/3+1)[:max(length, 1)]
+		length = len(body)
+	case Length:
+		length += 64
+	case Truncate:
+		body = body[:len(body)/2]
+	default:
+	}
+	var all bytes.Buffer
+	_ = (&http.Response{ // complains of a body that is too short
+		StatusCode: rec.status, ProtoMajor: 1, ProtoMinor: 1, Header: rec.header, ContentLength: int64(length), Body: io.NopCloser(bytes.NewReader(body)),
+	}).Write(&all)
+	step := all.Len()
+	if spec.Kind == Slow {
+		step = 1
+	}
+	for due := time.Now(); all.Len() > 0; due = due.Add(spec.For) {
+		if _, err := c.Write(all.Next(step)); err != nil || step == 1 && s.clock.Until(r.Context(), due) != nil {
+			return // the client has gone
+		}
+	}
+}
+
+// goAway is the HTTP/2 frame GOAWAY: streams in progress may end, new ones need another connection.
+var goAway = []byte{0, 0, 8, 7, 0, 0, 0, 0, 0, 0x7f, 0xff, 0xff, 0xff, 0, 0, 0, 0}
+
+// garbage is a field that announces more bytes than follow: it is not valid protobuf.
+var garbage = []byte{0x0a, 0xff}
+
+// RPC applies the fault of a gRPC call before it is served. An error ends the call; spoil is to be applied to the response.
+func (s *Set) RPC(ctx context.Context, model string) (spoil func(proto.Message), err error) {
+	spoil = func(proto.Message) {}
+	if s == nil {
+		return spoil, nil
+	}
+	header := append(metadata.ValueFromIncomingContext(ctx, strings.ToLower(Header)), "")[0]
+	spec, err := s.find(model, header)
+	switch {
+	case err != nil:
+		return spoil, status.Error(codes.InvalidArgument, err.Error())
+	case spec == nil:
+		return spoil, nil
+	}
+	var c net.Conn
+	if p, ok := peer.FromContext(ctx); ok {
+		s.mu.Lock()
+		c = s.conns[p.Addr.String()]
+		s.mu.Unlock()
+	}
+	switch spec.Kind {
+	case Error:
+		return spoil, status.Error(codes.Internal, Text)
+	case Delay, Slow:
+		return spoil, s.clock.For(ctx, spec.For)
+	case Hang:
+		<-ctx.Done()
+		return spoil, ctx.Err()
+	case Malformed, Length:
+		return func(m proto.Message) { m.ProtoReflect().SetUnknown(garbage) }, nil
+	case Reset, Truncate:
+		if c != nil {
+			reset(c)
+		}
+		return spoil, status.Error(codes.Unavailable, Text)
+	case GoAway:
+		if c != nil {
+			_, _ = c.Write(goAway) // whole frames: the other writer sends whole frames too
+		}
+	case Refuse:
+		s.refuses.Store(true)
+	case Die:
+		s.die()
+	}
+	return spoil, nil
+}
