@@ -148,7 +148,10 @@ func (s *Server) serve(cfg Config, l []net.Listener) error {
 	}
 	watched := func(i int) net.Listener { return faults.Listener(left.Listener(l[i])) }
 	k := kserve.New(kserve.Config{Models: s.models, Trace: trace, Log: s.log, Departures: left, Faults: faults})
-	llm := openai.New(openai.Config{Pace: pace, Token: cfg.Token, Clock: s.clock, Log: s.log, Departures: left})
+	llm, err := openai.New(openai.Config{Pace: pace, Token: cfg.Token, Clock: s.clock, Log: s.log, Departures: left})
+	if err != nil {
+		return err
+	}
 	torch := torchserve.New(torchserve.Config{Delay: cfg.Delays["torchserve"], Clock: s.clock, Log: s.log})
 	s.serveHTTP(watched(0), cfg.Spans.HTTP(guard(cfg.Token, faults.HTTP(k.HTTP()))), cfg.TLS)
 	s.serveGRPC(watched(1), cfg, func(g *grpc.Server) { pb.RegisterGRPCInferenceServiceServer(g, k) })

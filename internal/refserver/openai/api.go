@@ -5,48 +5,21 @@ import (
 	"strings"
 )
 
-// api is one interface: how its requests are read, and the templates of its responses.
-type api struct {
-	form bool                // requests are forms
-	read func(p *page) error // reads what the templates need, and how many tokens the prompt and the response have
-
-	whole  string          // a response that is no stream
-	choice string          // one of its choices, for $choices
-	part   map[kind]string // one of its parts, for $parts
-
-	// A stream begins, opens and closes parts of the response, has a delta for each token, and ends.
-	begin, end  []event
-	open, close map[kind][]event
-	delta       map[kind]event
-	final       *event // the delta of the last token, where it differs
-	done        bool   // [DONE] follows the end
-
-	fault  string    // the body of an error
-	kinds  [2]string // the kinds of errors: of the client, of the server
-	failed []event   // an error within a stream; none for an event with the body of the error
-}
-
-// event is one event of a stream. Its data are a template.
-type event struct {
-	name, data string
-	each       bool               // it is sent for each choice
-	when       func(p *page) bool // nil for always
-}
-
 // part is a stretch of the tokens of a response.
 type part struct {
 	index       int
-	kind        kind
+	kind        string
 	first, last int
 }
 
-type kind int
-
+// The kinds of parts: text, reasoning, and the arguments of a function.
 const (
-	spoken  kind = iota
-	thought      // reasoning
-	calling      // arguments of a function
+	spoken  = "spoken"
+	thought = "thought"
+	calling = "calling"
 )
+
+var partKinds = []string{spoken, thought, calling}
 
 // parts lists what the response is made of: reasoning, and then text or a call.
 func (p *page) parts() []part {
@@ -54,7 +27,7 @@ func (p *page) parts() []part {
 	if p.reasoning > 0 {
 		list = append(list, part{kind: thought, last: p.reasoning})
 	}
-	rest := part{index: len(list), first: p.reasoning, last: p.n}
+	rest := part{index: len(list), kind: spoken, first: p.reasoning, last: p.n}
 	if p.call != "" {
 		rest.kind = calling
 	}
@@ -108,21 +81,22 @@ func (p *page) answer() error {
 }
 
 func (p *page) streamed() error {
-	p.send(p.api.begin, 0)
+	p.part.kind = spoken
+	p.send("begin", 0)
 	parts := p.parts()
 	err := p.tokens(func(k, count int) error {
 		p.part, p.token, p.sent = parts[p.closed], k, k+count
 		p.said = p.part.says(k, count)
 		if k == p.part.first {
-			p.send(p.api.open[p.part.kind], 0)
+			p.send("open", 0)
 		}
-		delta := p.api.delta[p.part.kind]
-		if p.sent == p.n && p.api.final != nil {
-			delta = *p.api.final
+		if final := p.api.events["final "+p.part.kind]; p.sent == p.n && final != nil {
+			p.send("final", count)
+		} else {
+			p.send("delta", count)
 		}
-		p.send([]event{delta}, count)
 		if p.sent == p.part.last {
-			p.send(p.api.close[p.part.kind], 0)
+			p.send("close", 0)
 			p.closed++
 		}
 		return p.err
@@ -130,21 +104,24 @@ func (p *page) streamed() error {
 	if err != nil {
 		return p.ended(err)
 	}
-	p.send(p.api.end, 0)
+	p.send("end", 0)
 	if p.err == nil && p.api.done {
 		p.err = p.out.Done()
 	}
 	return p.err
 }
 
-// send sends events. After an error no more are sent, and the page keeps the error.
-func (p *page) send(list []event, tokens int) {
-	for _, e := range list {
+// send sends the events of a section. After an error no more are sent, and the page keeps the error.
+func (p *page) send(section string, tokens int) {
+	for _, e := range p.api.events[section+" "+p.part.kind] {
 		choices := 1
 		if e.each {
 			choices = p.choices
 		}
-		for p.choice = 0; p.choice < choices && p.err == nil && (e.when == nil || e.when(p)); p.choice++ {
+		if e.first && p.part.index > 0 || e.role && (p.token > 0 || !p.script.Role) || e.usage && !p.usageAsked {
+			continue
+		}
+		for p.choice = 0; p.choice < choices && p.err == nil; p.choice++ {
 			p.name = e.name
 			p.err = p.out.Event(e.name, []byte(p.fill(e.data)), tokens)
 			p.events++

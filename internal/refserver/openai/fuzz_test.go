@@ -19,7 +19,10 @@ func FuzzBodies(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	h := New(Config{Clock: clock, Pace: pace})
+	h, err := New(Config{Clock: clock, Pace: pace})
+	if err != nil {
+		f.Fatal(err)
+	}
 	paths := []string{"/v1/chat/completions", "/v1/completions", "/v1/responses", "/v1/embeddings", "/v1/images/generations", "/v1/images/edits", "/v1/audio/transcriptions", "/v1/messages", "/generate", "/v1/rerank", "/v1/ranking"}
 	f.Add(uint8(0), `{`+hello+`,"max_tokens":3}`)
 	f.Add(uint8(0), `{"model":"m","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:,"}}]}],"tools":[{}],"max_tokens":2}`)

@@ -48,7 +48,7 @@ type Handler struct {
 const jsonType = "application/json"
 
 // New makes a handler.
-func New(cfg Config) *Handler {
+func New(cfg Config) (*Handler, error) {
 	h := &Handler{cfg: cfg, mux: http.NewServeMux(), values: values()}
 	describe := func(name string) string {
 		return `{"id":` + quote(name) + `,"object":"model","created":1700000000,"owned_by":"redline"}`
@@ -62,14 +62,17 @@ func New(cfg Config) *Handler {
 	for _, path := range []string{"/health", "/ping", "/v1/health/ready", "/v1/health/live"} {
 		h.mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
 	}
-	list := apis()
+	list, err := apis()
+	if err != nil {
+		return nil, err
+	}
 	for path, a := range list {
 		h.mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) { h.serve(w, r, a) })
 	}
 	h.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		h.page(w, r, list["/v1/completions"]).fail(&apiError{http.StatusNotFound, "Invalid URL (" + r.Method + " " + r.URL.Path + ")"})
 	})
-	return h
+	return h, nil
 }
 
 // ServeHTTP checks the bearer and finds the interface.
@@ -121,8 +124,6 @@ func (h *Handler) page(w http.ResponseWriter, r *http.Request, a *api) *page {
 		received: time.Now(), ttft: h.cfg.Pace.First, itl: h.cfg.Pace.Each, id: strconv.FormatUint(h.count.Add(1), 10),
 	}
 }
-
-func (p *page) wantsUsage() bool { return p.usageAsked }
 
 func (h *Handler) serve(w http.ResponseWriter, r *http.Request, a *api) {
 	body, err := io.ReadAll(r.Body)
@@ -224,12 +225,11 @@ func (p *page) ended(err error) error {
 	if p.failure, ok = errors.AsType[*apiError](err); !ok || !p.out.Started() {
 		return err
 	}
-	failed := p.api.failed
-	if failed == nil {
-		failed = []event{{data: p.api.fault}}
+	if p.api.events["failed "+p.part.kind] != nil {
+		p.send("failed", 0)
+		return p.err
 	}
-	p.send(failed, 0)
-	return p.err
+	return p.out.Event("", []byte(p.fill(p.api.fault)), 0)
 }
 
 func write(w http.ResponseWriter, status int, contentType, body string) {

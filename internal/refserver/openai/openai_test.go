@@ -26,7 +26,10 @@ func post(t *testing.T, path, body string, headers ...string) *httptest.Response
 	t.Helper()
 	clock := pause.NewByTimers()
 	defer clock.Close()
-	h := New(Config{Clock: clock, Pace: pacer(t, tempo.Tokens{First: time.Millisecond})})
+	h, err := New(Config{Clock: clock, Pace: pacer(t, tempo.Tokens{First: time.Millisecond})})
+	if err != nil {
+		t.Fatal(err)
+	}
 	req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, strings.NewReader(body))
 	for i := 0; i+1 < len(headers); i += 2 {
 		req.Header.Set(headers[i], headers[i+1])

@@ -75,7 +75,7 @@ func readGenerate(p *page) error {
 	p.stream = path == "/generate_stream" || path == "/" && p.stream
 	p.variant(func(a *api) {
 		if parameters.Details {
-			a.whole = `{"generated_text":$all,` + tgiDetails + `}`
+			a.whole = `{"generated_text":$all,$details}`
 		}
 		if path == "/" { // this path answers with a list
 			a.whole = `[` + a.whole + `]`

@@ -11,11 +11,14 @@ import (
 // fill writes a template: $NAME is replaced by a value.
 func (p *page) fill(template string) string {
 	return os.Expand(template, func(name string) string {
-		f := p.values[name]
-		if f == nil {
+		if f := p.values[name]; f != nil {
+			return f(p)
+		}
+		piece, ok := p.api.lets[name]
+		if !ok {
 			panic("BUG: a template of package openai has the unknown name " + name)
 		}
-		return f(p)
+		return p.fill(piece)
 	})
 }
 
@@ -86,6 +89,8 @@ func values() map[string]value {
 			return p.list(p.closed, func(i int) string { p.part = all[i]; return p.api.part[p.part.kind] })
 		},
 
+		"this": func(p *page) string { return p.fill(p.api.part[p.part.kind]) },
+
 		// Counts of tokens, and of choices.
 		"in":       number(func(p *page) int { return p.prompt }),
 		"n":        number(func(p *page) int { return p.n }),
@@ -104,7 +109,7 @@ func values() map[string]value {
 		"named":  filled(`"id":"call_0","type":"function",`, opens),
 		"name":   filled(`"name":$call,`, opens),
 		"finish": func(p *page) string { return p.finish },
-		"always": filled(`,"usage":`+chatUsage, func(p *page) bool { return p.usageAlways || p.script.Usage }),
+		"always": filled(`,"usage":$usage`, func(p *page) bool { return p.usageAlways || p.script.Usage }),
 		"data":   func(p *page) string { return p.data[p.choice] },
 	}
 }
