@@ -147,7 +147,6 @@ var binaryCases = []request{
 	{name: "header length is no number", body: good, headers: map[string]string{headerLength: "x"}},
 	{name: "header length cuts the JSON", body: good, headers: map[string]string{headerLength: "20"}},
 	{name: "raw body for two inputs", body: zeros64, headers: map[string]string{headerLength: "0"}},
-	{name: "raw body", path: "/v2/models/identity_fp32/infer", body: zeros64, headers: map[string]string{headerLength: "0"}},
 	{name: "text without a length", path: words, body: `{"inputs":[{"name":"INPUT0","shape":[1,1],"datatype":"BYTES","parameters":{"binary_data_size":2}}]}`, binary: "ab"},
 	{name: "text shorter than its length", path: words, body: `{"inputs":[{"name":"INPUT0","shape":[1,1],"datatype":"BYTES","parameters":{"binary_data_size":6}}]}`, binary: "\x09\x00\x00\x00ab"},
 	{name: "more texts than the shape", path: words, body: `{"inputs":[{"name":"INPUT0","shape":[1,1],"datatype":"BYTES","parameters":{"binary_data_size":10}}]}`, binary: "\x01\x00\x00\x00a\x01\x00\x00\x00b"},

@@ -338,7 +338,7 @@ Measure it
 			}
 		}
 	}
-	f("", "Models   36, all ready\n\n  NAME ", "onnx_int32_int32_int32                     2        ready\n")
+	f("", "Models   34, all ready\n\n  NAME ", "onnx_int32_int32_int32       2        ready\n")
 	f("ensemble_chain", "\nSteps\n  custom_identity_fp32\n  identity_stage2_fp32\n")
 	f("simple_sequence", "Sequences  yes: requests belong to sequences\n")
 	f("identity_optional", "  INPUT1  FP32  [-1]  optional\n")

@@ -54,14 +54,6 @@ def test_compression():
         same(result.as_numpy("OUTPUT0"), large)
 
 
-def test_raw_body():
-    request = urllib.request.Request(f"http://{HTTP}/v2/models/custom_identity_int32/infer", data=LEFT.tobytes(),
-                                     headers={"Inference-Header-Content-Length": "0", "Content-Type": "application/octet-stream"})
-    with urllib.request.urlopen(request, timeout=60) as answer:
-        body, size = answer.read(), int(answer.headers["Inference-Header-Content-Length"])
-    assert json.loads(body[:size])["outputs"][0]["parameters"]["binary_data_size"] == 64 and body[size:] == LEFT.tobytes(), body
-
-
 def post(path, body):
     request = urllib.request.Request(f"http://{HTTP}{path}", data=json.dumps(body).encode(), headers={"Content-Type": "application/json"})
     return urllib.request.urlopen(request, timeout=60)

@@ -55,7 +55,7 @@ type Env struct {
 
 // Names are the backends that New knows.
 func Names() []string {
-	return []string{"identity", "add_sub", "accumulate", "sequence", "repeat", "delay", "fault", "blank", "tokenize", "mock_llm", "detokenize", "classifier", "decode_image"}
+	return []string{"identity", "add_sub", "accumulate", "sequence", "repeat", "delay", "fault", "blank", "tokenize", "mock_llm", "detokenize"}
 }
 
 // New makes an instance of the named backend for a model.
@@ -88,13 +88,6 @@ func New(name string, cfg *kserve.ModelConfig, env Env) (Instance, error) {
 		return &each{one: tokenize}, nil
 	case "detokenize":
 		return &each{one: detokenize}, nil
-	case "classifier":
-		return &each{lat, classifier(cfg)}, nil
-	case "decode_image":
-		if dims := cfg.GetOutput()[0].GetDims(); len(dims) != 3 || dims[2] != 3 {
-			return nil, infer.Errorf(infer.InvalidArg, "the output of model '%s' must have a height, a width and 3 channels", cfg.GetName())
-		}
-		return &each{one: decodeImage(cfg)}, nil
 	case "mock_llm":
 		return newMockLLM(par, env)
 	}

@@ -2,7 +2,6 @@ package kserve
 
 import (
 	"context"
-	"strings"
 
 	pb "github.com/redline-bench/redline/internal/proto/kserve"
 	"github.com/redline-bench/redline/internal/refserver/infer"
@@ -94,13 +93,7 @@ func (s *Server) RepositoryModelLoad(_ context.Context, in *pb.RepositoryModelLo
 	if in.GetRepositoryName() != "" {
 		return nil, infer.Errorf(infer.Unsupported, "there is only one repository: leave out 'repository_name'")
 	}
-	var files []string
-	for name := range in.GetParameters() {
-		if file, ok := strings.CutPrefix(name, "file:"); ok {
-			files = append(files, file)
-		}
-	}
-	return &pb.RepositoryModelLoadResponse{}, s.Models.Load(in.GetModelName(), in.GetParameters()["config"].GetStringParam(), files)
+	return &pb.RepositoryModelLoadResponse{}, s.Models.Load(in.GetModelName(), in.GetParameters()["config"].GetStringParam())
 }
 
 // RepositoryModelUnload drops a model.

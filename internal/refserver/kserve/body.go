@@ -84,7 +84,7 @@ func (x *exchange) message(m *model.Model, body []byte) (*pb.ModelInferRequest, 
 		return nil, err
 	}
 	if size == 0 {
-		return rawMessage(m, body)
+		return nil, bad("the body has no JSON before its data")
 	}
 	var doc inferJSON
 	if err := decode(body[:size], &doc); err != nil {
@@ -119,7 +119,7 @@ func (x *exchange) message(m *model.Model, body []byte) (*pb.ModelInferRequest, 
 	return in, nil
 }
 
-// headSize is the length of the JSON at the front of the body. 0 means that the body is one raw tensor.
+// headSize is the length of the JSON at the front of the body.
 func (x *exchange) headSize(body int) (int, error) {
 	text := strings.TrimSpace(x.Request.Header.Get(headLength))
 	if text == "" {
@@ -174,38 +174,4 @@ func (i *inputJSON) add(in *pb.ModelInferRequest, binary []byte) (rest []byte, e
 	data, err := raw(tensor.Tensor{Name: msg.GetName(), Type: kind, Shape: msg.GetShape()}, i.Data)
 	in.RawInputContents = append(in.RawInputContents, data)
 	return binary, err
-}
-
-// rawMessage is a request whose body is the data of the model's only input; all outputs are raw too.
-func rawMessage(m *model.Model, body []byte) (*pb.ModelInferRequest, error) {
-	ins := m.Describe().Inputs
-	if len(ins) != 1 {
-		return nil, bad("only a model with one input can take a raw body; model '%s' has %d", m.Name(), len(ins))
-	}
-	t := &input{Name: ins[0].Name, Datatype: ins[0].Type.String()}
-	elements, free := int64(1), -1
-	for i, d := range ins[0].Shape {
-		switch {
-		case d < 0 && i == 0 && m.Config.GetMaxBatchSize() > 0:
-			d = 1
-		case d < 0 && free >= 0:
-			return nil, bad("the shape of input '%s' cannot follow from a raw body, because two dimensions are variable", t.GetName())
-		case d < 0:
-			free, d = i, 1
-		}
-		elements *= d
-		t.Shape = append(t.Shape, d)
-	}
-	switch {
-	case ins[0].Type == tensor.Bytes && (free >= 0 || elements != 1):
-		return nil, bad("a raw body is one text, but input '%s' has another shape than [1]", t.GetName())
-	case ins[0].Type == tensor.Bytes:
-		body = tensor.AppendElement(nil, body)
-	case free >= 0:
-		t.Shape[free] = int64(len(body)) / max(elements, 1) / int64(ins[0].Type.Size())
-	}
-	return &pb.ModelInferRequest{
-		ModelName: m.Name(), Inputs: []*input{t}, RawInputContents: [][]byte{body},
-		Parameters: map[string]*pb.InferParameter{"binary_data_output": {ParameterChoice: &pb.InferParameter_BoolParam{BoolParam: true}}},
-	}, nil
 }

@@ -90,20 +90,11 @@ func (s *Server) index(x *exchange) (any, error) {
 }
 
 func (s *Server) load(x *exchange) (any, error) {
-	var body struct{ Parameters map[string]json.RawMessage }
+	var body struct{ Parameters struct{ Config string } }
 	if err := x.decode(&body); err != nil {
 		return nil, err
 	}
-	config := ""
-	var files []string
-	for name, value := range body.Parameters {
-		if file, ok := strings.CutPrefix(name, "file:"); ok {
-			files = append(files, file)
-		} else if name == "config" && json.Unmarshal(value, &config) != nil {
-			return nil, wrongKind("config", "a text")
-		}
-	}
-	return nil, s.Models.Load(x.PathValue("model"), config, files)
+	return nil, s.Models.Load(x.PathValue("model"), body.Parameters.Config)
 }
 
 func (s *Server) unload(x *exchange) (any, error) {

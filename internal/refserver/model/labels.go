@@ -49,17 +49,13 @@ func (m *Model) Classify(t tensor.Tensor, classes int) (tensor.Tensor, error) {
 	return out, nil
 }
 
-// readLabels reads the names of classes, a line each, of the outputs that name a file of them. Classes of built-in models are numbered.
+// readLabels reads the names of classes, a line each, of the outputs that name a file of them.
 func readLabels(cfg *kserve.ModelConfig, folder string) (map[string][]string, error) {
 	labels := map[string][]string{}
 	for _, out := range cfg.GetOutput() {
 		name, file := out.GetName(), out.GetLabelFilename()
 		switch {
 		case file == "":
-		case folder == "" && len(out.GetDims()) == 1:
-			for k := range out.GetDims()[0] {
-				labels[name] = append(labels[name], "CLASS "+strconv.FormatInt(k, 10))
-			}
 		case folder == "" || !filepath.IsLocal(file):
 			return nil, fmt.Errorf("the label file '%s' of output '%s' must be in the folder of model '%s'", file, name, cfg.GetName())
 		default:

@@ -1,10 +1,7 @@
 package model
 
 import (
-	"maps"
-	"path"
 	"slices"
-	"strconv"
 	"strings"
 
 	"google.golang.org/protobuf/encoding/protojson"
@@ -14,22 +11,16 @@ import (
 	"github.com/redline-bench/redline/internal/refserver/infer"
 )
 
-// Load loads a model, or loads it again; override, if not empty, replaces its configuration. files are the paths of the files in
-// the client's request, which replace the model's folder.
-func (r *Repository) Load(name, override string, files []string) error {
+// Load loads a model, or loads it again; override, if not empty, replaces its configuration.
+func (r *Repository) Load(name, override string) error {
 	if !r.opts.Explicit {
 		return infer.Errorf(infer.Unavailable, "explicit model load / unload is not allowed if polling is enabled")
-	}
-	unpolled := infer.Errorf(infer.Internal, "failed to load '%s', failed to poll from model repository", name)
-	have, ok := fileVersions(files)
-	if !ok || len(files) > 0 && override == "" {
-		return unpolled
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	e := r.entries[name]
 	if e == nil && override == "" {
-		return unpolled
+		return infer.Errorf(infer.Internal, "failed to load '%s', failed to poll from model repository", name)
 	}
 	var cfg *kserve.ModelConfig
 	if override != "" {
@@ -42,31 +33,10 @@ func (r *Repository) Load(name, override string, files []string) error {
 		e = &entry{source: source{config: cfg, have: []int64{1}}}
 		r.entries[name] = e
 	}
-	if err := r.load(name, cfg, have); err != nil {
+	if err := r.load(name, cfg); err != nil {
 		return bad("load failed for model '%s': %v", name, err)
 	}
 	return nil
-}
-
-// fileVersions finds the versions that files make up. Paths must stay in the folder and be such that a disk takes them.
-func fileVersions(files []string) (have []int64, ok bool) {
-	found := map[int64]bool{}
-	for _, file := range files {
-		clean := path.Clean(file)
-		if clean == "." || clean == ".." || strings.HasPrefix(clean, "../") || strings.HasPrefix(clean, "/") {
-			return nil, false
-		}
-		for part := range strings.SplitSeq(clean, "/") {
-			if len(part) > 255 {
-				return nil, false
-			}
-		}
-		first, _, _ := strings.Cut(clean, "/")
-		if n, err := strconv.ParseInt(first, 10, 64); err == nil && n > 0 {
-			found[n] = true
-		}
-	}
-	return slices.Sorted(maps.Keys(found)), len(files) == 0 || len(found) > 0
 }
 
 // parseOverride reads the JSON configuration of a load request. Missing tensors come from the model, as Triton reads them from the

@@ -96,7 +96,7 @@ func Open(opts Options) (*Repository, error) {
 		if e := r.entries[name]; e != nil && len(e.models) > 0 {
 			continue // an ensemble has brought it along
 		}
-		if err := r.load(name, nil, nil); err != nil {
+		if err := r.load(name, nil); err != nil {
 			r.Close()
 			return nil, fmt.Errorf("load model '%s': %w", name, err)
 		}
@@ -201,9 +201,8 @@ func (r *Repository) Index(ready bool) []Entry {
 	return out
 }
 
-// load loads a model, and for an ensemble its steps. The caller holds the lock, except before the repository is shared. have may
-// differ from the versions of the repository.
-func (r *Repository) load(name string, override *kserve.ModelConfig, have []int64) error {
+// load loads a model, and for an ensemble its steps. The caller holds the lock, except before the repository is shared.
+func (r *Repository) load(name string, override *kserve.ModelConfig) error {
 	e := r.entries[name]
 	if e == nil {
 		return fmt.Errorf("it is not in the repository; see the names at /v2/repository/index")
@@ -223,16 +222,13 @@ func (r *Repository) load(name string, override *kserve.ModelConfig, have []int6
 	defer func() { e.busy = false }()
 	for _, s := range cfg.GetEnsembleScheduling().GetStep() {
 		if part := r.entries[s.GetModelName()]; part != nil && len(part.models) == 0 {
-			if err := r.load(s.GetModelName(), nil, nil); err != nil {
+			if err := r.load(s.GetModelName(), nil); err != nil {
 				return err
 			}
 		}
 	}
 	var fresh []*Model
-	if len(have) == 0 {
-		have = e.source.have
-	}
-	for _, version := range chooseVersions(slices.Clone(have), cfg.GetVersionPolicy()) {
+	for _, version := range chooseVersions(slices.Clone(e.source.have), cfg.GetVersionPolicy()) {
 		m, err := build(proto.CloneOf(cfg), e.source.folder, version, &r.opts, finder{loading: r.find, now: r.current})
 		if err != nil {
 			e.state, e.reason = stateUnavailable, err.Error()
