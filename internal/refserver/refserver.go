@@ -29,7 +29,7 @@ import (
 	"google.golang.org/grpc/reflection"
 
 	pb "github.com/redline-bench/redline/internal/proto/kserve"
-	"github.com/redline-bench/redline/internal/refserver/departure"
+	"github.com/redline-bench/redline/internal/refserver/conns"
 	"github.com/redline-bench/redline/internal/refserver/fault"
 	"github.com/redline-bench/redline/internal/refserver/kserve"
 	"github.com/redline-bench/redline/internal/refserver/metrics"
@@ -133,7 +133,8 @@ func (s *Server) serve(cfg Config, l []net.Listener) error {
 	if err != nil {
 		return err
 	}
-	faults, err := fault.New(cfg.Faults, s.clock, cfg.Die)
+	board := conns.New(s.log.On() && cfg.TLS == nil)
+	faults, err := fault.New(cfg.Faults, s.clock, board, cfg.Die)
 	if err != nil {
 		return err
 	}
@@ -142,13 +143,9 @@ func (s *Server) serve(cfg Config, l []net.Listener) error {
 		return err
 	}
 	s.trace = trace
-	var left *departure.Board
-	if s.log.On() && cfg.TLS == nil {
-		left = departure.New()
-	}
-	watched := func(i int) net.Listener { return faults.Listener(left.Listener(l[i])) }
-	k := kserve.New(kserve.Config{Models: s.models, Trace: trace, Log: s.log, Departures: left, Faults: faults})
-	llm, err := openai.New(openai.Config{Pace: pace, Token: cfg.Token, Clock: s.clock, Log: s.log, Departures: left})
+	watched := func(i int) net.Listener { return board.Listener(l[i]) }
+	k := kserve.New(kserve.Config{Models: s.models, Trace: trace, Log: s.log, Conns: board, Faults: faults})
+	llm, err := openai.New(openai.Config{Pace: pace, Token: cfg.Token, Clock: s.clock, Log: s.log, Conns: board})
 	if err != nil {
 		return err
 	}
@@ -157,8 +154,8 @@ func (s *Server) serve(cfg Config, l []net.Listener) error {
 	s.serveGRPC(watched(1), cfg, func(g *grpc.Server) { pb.RegisterGRPCInferenceServiceServer(g, k) })
 	s.serveHTTP(l[2], guard(cfg.Token, metrics.Handler(s.models, cfg.GPUs)), cfg.TLS)
 	s.serveHTTP(watched(3), cfg.Spans.HTTP(faults.HTTP(llm)), cfg.TLS)
-	s.serveHTTP(faults.Listener(l[4]), cfg.Spans.HTTP(guard(cfg.Token, faults.HTTP(torch))), cfg.TLS)
-	s.serveGRPC(faults.Listener(l[5]), cfg, func(g *grpc.Server) {
+	s.serveHTTP(watched(4), cfg.Spans.HTTP(guard(cfg.Token, faults.HTTP(torch))), cfg.TLS)
+	s.serveGRPC(watched(5), cfg, func(g *grpc.Server) {
 		tfserving.Register(g, tfserving.Config{Models: s.models, Log: s.log, Faults: faults})
 	})
 	return nil

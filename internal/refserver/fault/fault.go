@@ -7,14 +7,13 @@ package fault
 
 import (
 	"fmt"
-	"net"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/redline-bench/redline/internal/refserver/conns"
 	"github.com/redline-bench/redline/internal/refserver/pause"
 )
 
@@ -90,21 +89,18 @@ func length(text string) (time.Duration, error) {
 
 // Set is the faults of one server.
 type Set struct {
-	models  map[string]*Spec
-	clock   *pause.Clock
-	die     func()
-	refuses atomic.Bool
-
-	mu    sync.Mutex
-	conns map[string]net.Conn // of gRPC, by the client's address
+	models map[string]*Spec
+	clock  *pause.Clock
+	board  *conns.Board
+	die    func()
 }
 
 // New makes a set from specs by model; "*" hits all models. die ends the server's process.
-func New(specs map[string]string, clock *pause.Clock, die func()) (*Set, error) {
+func New(specs map[string]string, clock *pause.Clock, board *conns.Board, die func()) (*Set, error) {
 	if die == nil {
 		die = func() {}
 	}
-	s := &Set{models: map[string]*Spec{}, clock: clock, die: die, conns: map[string]net.Conn{}}
+	s := &Set{models: map[string]*Spec{}, clock: clock, board: board, die: die}
 	for model, text := range specs {
 		spec, err := Parse(text)
 		if err != nil {
@@ -126,64 +122,4 @@ func (s *Set) find(model, header string) (*Spec, error) {
 		}
 	}
 	return nil, nil // no fault is not an error
-}
-
-// Listener watches the connections of a listener, so that they can be refused and reset.
-func (s *Set) Listener(l net.Listener) net.Listener { return &listener{Listener: l, set: s} }
-
-type listener struct {
-	net.Listener
-	set *Set
-}
-
-// Accept closes the accepted connections after the fault refuse.
-func (l *listener) Accept() (net.Conn, error) {
-	for {
-		c, err := l.Listener.Accept()
-		if err != nil {
-			return nil, err
-		}
-		if l.set.refuses.Load() {
-			_ = c.Close()
-			continue
-		}
-		w := &conn{Conn: c, set: l.set, key: c.RemoteAddr().String()}
-		l.set.mu.Lock()
-		l.set.conns[w.key] = c
-		l.set.mu.Unlock()
-		return w, nil
-	}
-}
-
-type conn struct {
-	net.Conn
-	set *Set
-	key string
-}
-
-func (c *conn) Close() error {
-	c.set.mu.Lock()
-	delete(c.set.conns, c.key)
-	c.set.mu.Unlock()
-	return c.Conn.Close()
-}
-
-// reset ends a connection so that the other side sees a reset.
-func reset(c net.Conn) {
-	bare := c
-	for {
-		switch inner := bare.(type) {
-		case *conn:
-			bare = inner.Conn
-			continue
-		case interface{ NetConn() net.Conn }: // TLS, or one that notes its writes
-			bare = inner.NetConn()
-			continue
-		case *net.TCPConn:
-			_ = inner.SetLinger(0)
-			_ = inner.Close() // before TLS can send its close message
-		}
-		break
-	}
-	_ = c.Close()
 }

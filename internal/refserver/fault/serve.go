@@ -14,6 +14,8 @@ import (
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/redline-bench/redline/internal/refserver/conns"
 )
 
 // HTTP puts the faults before a handler.
@@ -60,9 +62,9 @@ func (s *Set) serve(w http.ResponseWriter, r *http.Request, spec *Spec, next htt
 	case Hang:
 		<-r.Context().Done()
 	case Reset:
-		reset(hijack(w))
+		conns.Reset(hijack(w))
 	case Refuse:
-		s.refuses.Store(true)
+		s.board.Refuse()
 		next.ServeHTTP(w, r)
 	case Die:
 		s.die()
@@ -149,9 +151,7 @@ func (s *Set) RPC(ctx context.Context, model string) (spoil func(proto.Message),
 	}
 	var c net.Conn
 	if p, ok := peer.FromContext(ctx); ok {
-		s.mu.Lock()
-		c = s.conns[p.Addr.String()]
-		s.mu.Unlock()
+		c = s.board.Conn(p.Addr.String())
 	}
 	switch spec.Kind {
 	case Error:
@@ -165,7 +165,7 @@ func (s *Set) RPC(ctx context.Context, model string) (spoil func(proto.Message),
 		return func(m proto.Message) { m.ProtoReflect().SetUnknown(garbage) }, nil
 	case Reset, Truncate:
 		if c != nil {
-			reset(c)
+			conns.Reset(c)
 		}
 		return spoil, status.Error(codes.Unavailable, Text)
 	case GoAway:
@@ -173,7 +173,7 @@ func (s *Set) RPC(ctx context.Context, model string) (spoil func(proto.Message),
 			_, _ = c.Write(goAway) // whole frames: the other writer sends whole frames too
 		}
 	case Refuse:
-		s.refuses.Store(true)
+		s.board.Refuse()
 	case Die:
 		s.die()
 	}

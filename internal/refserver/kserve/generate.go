@@ -153,7 +153,7 @@ func (s *Server) stream(x *exchange, m *model.Model, r *infer.Request, responses
 	}
 	out := stream.New(x.ResponseWriter, script)
 	out.Log = s.Log.On()
-	out.Follow(s.Departures.Request(x.Request))
+	out.Follow(s.Conns.Request(x.Request))
 	err := s.events(x, m, r, responses, script, out)
 	if out.Started() {
 		err = errors.Join(err, out.Close())

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	pb "github.com/redline-bench/redline/internal/proto/kserve"
-	"github.com/redline-bench/redline/internal/refserver/departure"
+	"github.com/redline-bench/redline/internal/refserver/conns"
 	"github.com/redline-bench/redline/internal/refserver/fault"
 	"github.com/redline-bench/redline/internal/refserver/infer"
 	"github.com/redline-bench/redline/internal/refserver/model"
@@ -25,9 +25,9 @@ type Config struct {
 	Models *model.Repository
 	Trace  *TraceSettings
 	Log    *reqlog.Log
-	// Departures records when responses over HTTP/2 were sent.
-	Departures *departure.Board
-	Faults     *fault.Set
+	// Conns records when responses over HTTP/2 were sent.
+	Conns  *conns.Board
+	Faults *fault.Set
 }
 
 // Server answers both protocols. It is the gRPC service; HTTP returns its handler.

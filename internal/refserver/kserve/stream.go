@@ -12,7 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	pb "github.com/redline-bench/redline/internal/proto/kserve"
-	"github.com/redline-bench/redline/internal/refserver/departure"
+	"github.com/redline-bench/redline/internal/refserver/conns"
 	"github.com/redline-bench/redline/internal/refserver/infer"
 	"github.com/redline-bench/redline/internal/refserver/model"
 	"github.com/redline-bench/redline/internal/refserver/reqlog"
@@ -48,13 +48,13 @@ func (s *Server) ModelStreamInfer(stream inferStream) error {
 }
 
 // follow returns what records when messages of a stream were sent; nil if there is no log.
-func (s *Server) follow(stream inferStream) *departure.Stream {
+func (s *Server) follow(stream inferStream) *conns.Stream {
 	from, ok := peer.FromContext(stream.Context())
 	if !ok {
 		return nil
 	}
-	left := s.Departures.Stream(from.Addr.String())
-	if left == nil || stream.SetHeader(metadata.Pairs(departure.Header, left.Key)) != nil {
+	left := s.Conns.Stream(from.Addr.String())
+	if left == nil || stream.SetHeader(metadata.Pairs(conns.Header, left.Key)) != nil {
 		return nil
 	}
 	return left
@@ -66,7 +66,7 @@ type streamWriter struct {
 	stream  inferStream
 	running sync.WaitGroup
 
-	left *departure.Stream
+	left *conns.Stream
 
 	mu   sync.Mutex
 	sent int64 // messages
@@ -82,13 +82,13 @@ type streamed struct {
 	spoil     func(proto.Message)
 	responses *infer.Mailbox
 	sent      int // responses
-	times     departure.Times
+	times     conns.Times
 }
 
 // serve passes a request to its model, and sends the responses as they come. The response of a model that sends one waits until before
 // is closed; then after is closed.
 func (w *streamWriter) serve(in *pb.ModelInferRequest, spoil func(proto.Message), before chan struct{}) (after chan struct{}) {
-	q := &streamed{in: in, received: time.Now(), spoil: spoil, responses: infer.NewMailbox(), times: departure.Times{Stream: w.left}}
+	q := &streamed{in: in, received: time.Now(), spoil: spoil, responses: infer.NewMailbox(), times: conns.Times{Stream: w.left}}
 	var err error
 	if q.model, err = w.Models.Get(in.GetModelName(), in.GetModelVersion()); err == nil {
 		q.req, err = w.request(w.stream.Context(), in, q.received)

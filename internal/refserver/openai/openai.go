@@ -20,7 +20,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/redline-bench/redline/internal/refserver/departure"
+	"github.com/redline-bench/redline/internal/refserver/conns"
 	"github.com/redline-bench/redline/internal/refserver/pause"
 	"github.com/redline-bench/redline/internal/refserver/reqlog"
 	"github.com/redline-bench/redline/internal/refserver/stream"
@@ -33,8 +33,8 @@ type Config struct {
 	Token string // if not empty, the bearer token that clients must send
 	Clock *pause.Clock
 	Log   *reqlog.Log
-	// Departures records when responses over HTTP/2 were sent; nil if there is no log.
-	Departures *departure.Board
+	// Conns records when responses over HTTP/2 were sent; nil if there is no log.
+	Conns *conns.Board
 }
 
 // Handler answers all interfaces.
@@ -133,7 +133,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, a *api) {
 	p := h.page(w, r, a)
 	err = p.options()
 	p.out = stream.New(w, p.script)
-	p.out.Follow(h.cfg.Departures.Request(r))
+	p.out.Follow(h.cfg.Conns.Request(r))
 	p.out.Log = h.cfg.Log.On()
 	if err == nil && p.script.Status != 0 {
 		err = &apiError{p.script.Status, onPurpose}

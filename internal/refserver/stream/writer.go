@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"strconv"
 
-	"github.com/redline-bench/redline/internal/refserver/departure"
+	"github.com/redline-bench/redline/internal/refserver/conns"
 )
 
 // ErrCut means that the script ends the connection here.
@@ -30,7 +30,7 @@ type Writer struct {
 	Log    bool
 	tokens []int
 	size   int64 // bytes of the body
-	times  departure.Times
+	times  conns.Times
 }
 
 // New makes a writer; nothing is written before the first event.
@@ -112,9 +112,9 @@ func (w *Writer) Close() error {
 func (w *Writer) Cut() bool { return w.cut }
 
 // Follow makes s record when events were sent; nil changes nothing. It must be called before the first event.
-func (w *Writer) Follow(s *departure.Stream) {
+func (w *Writer) Follow(s *conns.Stream) {
 	if w.times.Stream = s; s != nil {
-		w.w.Header().Set(departure.Header, s.Key)
+		w.w.Header().Set(conns.Header, s.Key)
 	}
 }
 

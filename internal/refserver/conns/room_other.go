@@ -1,6 +1,6 @@
 //go:build !linux
 
-package departure
+package conns
 
 import "net"
 

@@ -1,4 +1,4 @@
-package departure
+package conns
 
 import (
 	"bytes"
@@ -59,7 +59,7 @@ func (nowhere) Close() error         { return nil }
 func TestStreamsAreFollowed(t *testing.T) {
 	for _, step := range []int{1, 2, 7, 64, 1 << 20} {
 		t.Run(fmt.Sprint(step), func(t *testing.T) {
-			b := New()
+			b := New(true)
 			c := newConn(nowhere{}, b)
 			b.conns[c.key] = c
 			plain, rpc, cut := b.Stream(":7"), b.Stream(":7"), b.Stream(":7")
@@ -120,7 +120,7 @@ func TestStreamsAreFollowed(t *testing.T) {
 // A connection that is not of HTTP/2 is not followed.
 func TestOtherProtocols(t *testing.T) {
 	for _, text := range []string{"HTTP/1.1 200 OK\r\n\r\n", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03"} {
-		b := New()
+		b := New(true)
 		c := newConn(nowhere{}, b)
 		b.conns[c.key] = c
 		s := b.Stream(":7")
@@ -140,7 +140,7 @@ func TestOtherProtocols(t *testing.T) {
 func TestBehindAServer(t *testing.T) {
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	check(t, err)
-	b := New()
+	b := New(true)
 	var flushed int64
 	left := make(chan int64, 1)
 	srv := &http.Server{Protocols: &http.Protocols{}, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -1,4 +1,4 @@
-package departure
+package conns
 
 import (
 	"encoding/binary"
@@ -31,15 +31,17 @@ const frameHead = 9
 
 func newConn(nc net.Conn, b *Board) *conn {
 	return &conn{
-		Conn: nc, board: b, key: nc.RemoteAddr().String(), unpack: hpack.NewDecoder(4096, nil),
+		Conn: nc, board: b, key: nc.RemoteAddr().String(), lost: !b.follows, unpack: hpack.NewDecoder(4096, nil),
 		coming: make(map[string]*Stream), streams: make(map[uint32]*Stream),
 	}
 }
 
 // Write implements net.Conn.
 func (c *conn) Write(p []byte) (int, error) {
-	waitForRoom(c.Conn)
-	c.follow(p, time.Now().UnixNano())
+	if c.board.follows {
+		waitForRoom(c.Conn)
+		c.follow(p, time.Now().UnixNano())
+	}
 	return c.Conn.Write(p)
 }
 
@@ -48,7 +50,11 @@ func (c *conn) NetConn() net.Conn { return c.Conn }
 
 // Close implements net.Conn.
 func (c *conn) Close() error {
-	c.board.forget(c)
+	c.board.mu.Lock()
+	if c.board.conns[c.key] == c {
+		delete(c.board.conns, c.key)
+	}
+	c.board.mu.Unlock()
 	c.mu.Lock()
 	c.stopFollowing()
 	c.mu.Unlock()

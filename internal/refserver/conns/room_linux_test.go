@@ -1,4 +1,4 @@
-package departure
+package conns
 
 import (
 	"io"
@@ -22,7 +22,7 @@ func TestWritesLeaveAtOnce(t *testing.T) {
 	go io.Copy(io.Discard, client)
 	raw, err := server.(*net.TCPConn).SyscallConn()
 	check(t, err)
-	c := newConn(server, New())
+	c := newConn(server, New(true))
 	for i := range 300 {
 		_, err := c.Write([]byte("event"))
 		check(t, err)

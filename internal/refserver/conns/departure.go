@@ -1,12 +1,12 @@
-// Package departure records when the parts of a streamed response were passed to the system, if the handler cannot know this.
+// Package conns knows the connections of a server: it refuses and resets them, and records when the parts of a streamed response were
+// passed to the system, if the handler cannot know this.
 //
 // Over HTTP/1.1 a handler that flushes makes the system call itself. Over HTTP/2 all responses of a connection share a writer
 // goroutine: data that a handler flushes, or that gRPC sends, waits for the writer, for milliseconds if many streams send at
 // once. This package therefore wraps the connection and follows its writes frame by frame. The time of data is taken right
-// before the system call that writes it.
-//
-// A stream is identified by a field of its response's head, Header, whose value the handler gets from its Stream.
-package departure
+// before the system call that writes it. A stream is identified by a field of its response's head, Header, whose value the handler gets
+// from its Stream.
+package conns
 
 import (
 	"net"
@@ -14,38 +14,40 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
 // Header is the field that identifies a stream.
 const Header = "x-redline-answer"
 
-// Board knows the connections of a server. A nil Board knows none.
+// Board knows the connections of a server.
 type Board struct {
+	follows bool
+	refuses atomic.Bool
+
 	mu    sync.Mutex
 	conns map[string]*conn // by the client's address
 	last  uint64
 }
 
-// New makes a board.
-func New() *Board { return &Board{conns: make(map[string]*conn)} }
+// New makes a board. It records when data left only if it follows the connections.
+func New(follows bool) *Board { return &Board{follows: follows, conns: make(map[string]*conn)} }
 
-// Listener follows the connections of a listener.
-func (b *Board) Listener(l net.Listener) net.Listener {
-	if b == nil {
-		return l
-	}
-	return &listener{Listener: l, board: b}
-}
+// Listener watches the connections of a listener.
+func (b *Board) Listener(l net.Listener) net.Listener { return &listener{Listener: l, board: b} }
 
 type listener struct {
 	net.Listener
 	board *Board
 }
 
-// Accept implements net.Listener.
+// Accept implements net.Listener. It closes connections at once when they are refused.
 func (l *listener) Accept() (net.Conn, error) {
 	nc, err := l.Listener.Accept()
+	for ; err == nil && l.board.refuses.Load(); nc, err = l.Listener.Accept() {
+		_ = nc.Close()
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -56,20 +58,50 @@ func (l *listener) Accept() (net.Conn, error) {
 	return c, nil
 }
 
+// Refuse closes every new connection from now on.
+func (b *Board) Refuse() { b.refuses.Store(true) }
+
+// Conn is the connection of a client's address; nil if there is none.
+func (b *Board) Conn(remote string) net.Conn {
+	if c := b.find(remote); c != nil {
+		return c.Conn
+	}
+	return nil
+}
+
+func (b *Board) find(remote string) *conn {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.conns[remote]
+}
+
+// Reset ends a connection so that the other side sees a reset.
+func Reset(c net.Conn) {
+	bare := c
+	for inner, ok := bare.(interface{ NetConn() net.Conn }); ok; inner, ok = bare.(interface{ NetConn() net.Conn }) {
+		bare = inner.NetConn() // below TLS, and below this package
+	}
+	if tcp, ok := bare.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0)
+		_ = tcp.Close() // before TLS can send its close message
+	}
+	_ = c.Close()
+}
+
 // Stream returns the stream for the response to a request from this address; nil if its connection is not followed. The
 // handler must set its Key as Header before the response begins.
 func (b *Board) Stream(remote string) *Stream {
-	if b == nil {
+	if b == nil || !b.follows {
 		return nil
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	c := b.conns[remote]
+	c := b.find(remote)
 	if c == nil {
 		return nil
 	}
+	b.mu.Lock()
 	b.last++
 	s := &Stream{Key: strconv.FormatUint(b.last, 10)}
+	b.mu.Unlock()
 	if !c.expect(s) {
 		return nil
 	}
@@ -82,14 +114,6 @@ func (b *Board) Request(r *http.Request) *Stream {
 		return nil
 	}
 	return b.Stream(r.RemoteAddr)
-}
-
-func (b *Board) forget(c *conn) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.conns[c.key] == c {
-		delete(b.conns, c.key)
-	}
 }
 
 // Stream is one response that is being sent.
