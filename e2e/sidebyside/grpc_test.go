@@ -115,18 +115,12 @@ var calls = []call{
 	}},
 	{name: "unknown output", spoil: func(r *pb.ModelInferRequest) { r.Outputs = []*output{{Name: "OUTPUT9"}} }},
 	{name: "output without name", spoil: func(r *pb.ModelInferRequest) { r.Outputs = []*output{{}} }},
-	{name: "classes are no number", spoil: func(r *pb.ModelInferRequest) {
-		r.Outputs = []*output{{Name: "OUTPUT0", Parameters: parameters{"classification": text("x")}}}
-	}},
 	{name: "unknown region for input", spoil: func(r *pb.ModelInferRequest) {
 		r.Inputs[0].Parameters = parameters{"shared_memory_region": text("no"), "shared_memory_byte_size": number(64)}
 		r.RawInputContents = r.RawInputContents[:1]
 	}},
 	{name: "unknown region for output", spoil: func(r *pb.ModelInferRequest) {
 		r.Outputs = []*output{{Name: "OUTPUT0", Parameters: parameters{"shared_memory_region": text("no"), "shared_memory_byte_size": number(64)}}}
-	}},
-	{name: "region and classes", spoil: func(r *pb.ModelInferRequest) {
-		r.Outputs = []*output{{Name: "OUTPUT0", Parameters: parameters{"shared_memory_region": text("no"), "classification": number(1)}}}
 	}},
 	{name: "decoupled", spoil: func(r *pb.ModelInferRequest) { r.ModelName = "repeat" }},
 	{name: "reserved parameter", spoil: spoilParameters(parameters{"triton_mine": number(1)})},

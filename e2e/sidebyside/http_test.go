@@ -111,12 +111,9 @@ var inferCases = []request{
 	{name: "outputs are no list", body: asking(`"outputs":3`)},
 	{name: "output name is no text", body: asking(`"outputs":[{"name":3}]`)},
 	{name: "output binary_data is no truth", body: asking(`"outputs":[{"name":"OUTPUT0","parameters":{"binary_data":1}}]`)},
-	{name: "classes are no number", body: asking(`"outputs":[{"name":"OUTPUT0","parameters":{"classification":"x"}}]`)},
-	{name: "more classes than elements", body: asking(`"outputs":[{"name":"OUTPUT0","parameters":{"classification":99}}]`)},
 	{name: "unknown region for input", body: with(`{"name":"INPUT0","shape":[1,16],"datatype":"INT32","parameters":{"shared_memory_region":"no","shared_memory_byte_size":64}}`)},
 	{name: "unknown region for output", body: asking(`"outputs":[{"name":"OUTPUT0","parameters":{"shared_memory_region":"no","shared_memory_byte_size":64}}]`)},
 	{name: "region and data", body: with(`{"name":"INPUT0","shape":[1,16],"datatype":"INT32","data":` + sixteen + `,"parameters":{"shared_memory_region":"no","shared_memory_byte_size":64}}`)},
-	{name: "region and classes", body: asking(`"outputs":[{"name":"OUTPUT0","parameters":{"shared_memory_region":"no","classification":1}}]`)},
 	{name: "region and binary", body: asking(`"outputs":[{"name":"OUTPUT0","parameters":{"shared_memory_region":"no","binary_data":true}}]`)},
 	{name: "decoupled", path: "/v2/models/repeat/infer", body: `{"inputs":[]}`},
 	{name: "reserved parameter", body: asking(`"parameters":{"triton_mine":1}`)},
@@ -126,7 +123,6 @@ var inferCases = []request{
 	{name: "timeout is no number", body: asking(`"parameters":{"timeout":"soon"}`)},
 	{name: "binary_data_output is no truth", body: asking(`"parameters":{"binary_data_output":3}`)},
 	{name: "unknown packing", body: good, headers: map[string]string{"Content-Encoding": "br"}},
-	{name: "packed wrongly", body: good, headers: map[string]string{"Content-Encoding": "gzip"}},
 }
 
 var binaryCases = []request{

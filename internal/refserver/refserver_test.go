@@ -481,16 +481,6 @@ func TestLoadAndUnload(t *testing.T) {
 	expect("repository/models/nope/load", "{}", 500)
 }
 
-func TestCompression(t *testing.T) {
-	s := start(t, refserver.Config{})
-	for _, kind := range []string{"gzip", "deflate"} {
-		_, header, _ := call(t, "http://"+s.Addresses().HTTP+"/v2/models/simple/infer", `{"inputs":[`+first+`,`+second+`]}`, "Accept-Encoding", kind)
-		if got := header.Get("Content-Encoding"); got != kind {
-			t.Errorf("asked for %s, got %q", kind, got)
-		}
-	}
-}
-
 func TestMetrics(t *testing.T) {
 	s := start(t, refserver.Config{GPUs: 1})
 	call(t, "http://"+s.Addresses().HTTP+"/v2/models/simple/infer", `{"inputs":[`+first+`,`+second+`]}`)

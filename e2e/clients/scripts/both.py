@@ -14,7 +14,7 @@ def health(_, c):
 def metadata(_, c):
     server = c.get_server_metadata()
     extensions = set(member(server, "extensions"))
-    assert {"classification", "sequence", "model_repository", "statistics", "trace", "system_shared_memory",
+    assert {"sequence", "model_repository", "statistics", "trace", "system_shared_memory",
             "binary_tensor_data"} <= extensions, extensions
     model = c.get_model_metadata("simple")
     assert member(model, "name") == "simple" and list(member(model, "versions")) == ["1"]
@@ -89,16 +89,6 @@ def datatypes(client, c):
     result = c.infer("identity_optional", [tensor(client, "INPUT0", values)])
     same(result.as_numpy("OUTPUT0"), values)
     assert result.as_numpy("OUTPUT1") is None
-
-
-def classification(client, c):
-    result = c.infer("simple", pair(client), outputs=[client.InferRequestedOutput("OUTPUT0", class_count=3)])
-    got = [v.decode() for v in result.as_numpy("OUTPUT0")[0]]
-    assert got == ["18:15", "17:14", "16:13"], got
-    scores = np.array([[0.25, 1.5, -2], [3, 2, 1]], dtype=np.float32)
-    result = c.infer("labeled", [tensor(client, "INPUT0", scores)], outputs=[client.InferRequestedOutput("OUTPUT0", class_count=2)])
-    got = [[v.decode() for v in row] for row in result.as_numpy("OUTPUT0")]
-    assert got == [["1.500000:1:dog", "0.250000:0:cat"], ["3.000000:0:cat", "2.000000:1:dog"]], got
 
 
 def reshape(client, c):
@@ -229,7 +219,7 @@ def elsewhere(client, region, size):
     return t
 
 
-CHECKS = [health, metadata, config, statistics, infer, datatypes, classification, reshape, sequences, repository, settings,
+CHECKS = [health, metadata, config, statistics, infer, datatypes, reshape, sequences, repository, settings,
           parameters, wrong_requests, shared_memory]
 
 

@@ -130,9 +130,11 @@ func TestOtherProtocols(t *testing.T) {
 			t.Errorf("%q: %d, %v", text, at, b.Stream(":7"))
 		}
 	}
-	var none *Board
-	if none.Stream("x") != nil || none.Listener(nil) != nil {
-		t.Error("a board that is none knows something")
+	b := New(false)
+	c := newConn(nowhere{}, b)
+	b.conns[c.key] = c
+	if b.Stream(":7") != nil || b.Conn(":7") == nil {
+		t.Error("a board that does not follow connections has a stream, or does not know its connection")
 	}
 }
 

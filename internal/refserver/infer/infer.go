@@ -45,9 +45,8 @@ type Request struct {
 
 // Output is how the client wants to receive one output.
 type Output struct {
-	Name    string
-	Classes int  // more than 0: the top classes instead of the tensor
-	Binary  bool // HTTP: raw bytes after the JSON
+	Name   string
+	Binary bool // HTTP: raw bytes after the JSON
 
 	// Region has a name when the data goes to shared memory, and only its size travels.
 	Region Place

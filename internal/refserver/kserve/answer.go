@@ -21,12 +21,6 @@ func (s *Server) answer(m *model.Model, r *infer.Request, resp *infer.Response) 
 	}
 	for _, t := range resp.Outputs {
 		want := r.Output(t.Name)
-		if want != nil && want.Classes > 0 {
-			var err error
-			if t, err = m.Classify(t, want.Classes); err != nil {
-				return nil, err
-			}
-		}
 		out.Outputs = append(out.Outputs, &pb.ModelInferResponse_InferOutputTensor{Name: t.Name, Datatype: t.Type.String(), Shape: t.Shape})
 		data := t.Data
 		if want != nil && want.Region.Name != "" {

@@ -1,9 +1,11 @@
 package kserve
 
 import (
-	"bytes"
 	"encoding/json"
+	"errors"
+	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -75,6 +77,30 @@ func (x *exchange) send(status int, kind string, parts ...[]byte) {
 			return
 		}
 	}
+}
+
+// maxUpfront limits the memory that is allocated because of a Content-Length alone.
+const maxUpfront = 1 << 26
+
+// body reads the request's body. A known length is allocated at once, but a very large one only when part of it has arrived.
+func (x *exchange) body() (data []byte, err error) {
+	length := x.ContentLength
+	switch {
+	case x.Request.Header.Get("Content-Encoding") != "":
+		return nil, infer.Errorf(infer.Unsupported, "the request is compressed; send it as it is")
+	case length < 0:
+		data, err = io.ReadAll(x.Body)
+	default:
+		data = make([]byte, min(length, maxUpfront))
+		if _, err = io.ReadFull(x.Body, data); err == nil && length > maxUpfront {
+			data = slices.Grow(data, int(length-maxUpfront))[:length]
+			_, err = io.ReadFull(x.Body, data[maxUpfront:])
+		}
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, bad("the request cannot be read: %v", err)
+	}
+	return data, nil
 }
 
 // decode reads a JSON body; no body changes nothing.
@@ -174,9 +200,5 @@ func (x *exchange) inference(head []byte, tails [][]byte) {
 		kind = "application/octet-stream"
 		x.ResponseWriter.Header()[headLength] = []string{strconv.Itoa(len(head))}
 	}
-	parts := append([][]byte{head}, tails...)
-	if x.Request.Header.Get("Accept-Encoding") != "" {
-		parts = [][]byte{x.compress(bytes.Join(parts, nil))}
-	}
-	x.send(http.StatusOK, kind, parts...)
+	x.send(http.StatusOK, kind, append([][]byte{head}, tails...)...)
 }

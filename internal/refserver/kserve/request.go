@@ -159,19 +159,17 @@ func packed[T bool | int32 | int64 | uint32 | uint64 | float32 | float64](t *ten
 // output reads how the client wants to receive an output.
 func (s *Server) output(r *infer.Request, o *pb.ModelInferRequest_InferRequestedOutputTensor) (out infer.Output, err error) {
 	out.Name, out.Binary = o.GetName(), r.Binary
-	binary, classes, region := o.GetParameters()["binary_data"], o.GetParameters()["classification"], o.GetParameters()["shared_memory_region"]
+	binary, region := o.GetParameters()["binary_data"], o.GetParameters()["shared_memory_region"]
 	if binary != nil {
 		if out.Binary, err = truth("binary_data", binary); err != nil {
 			return out, err
 		}
 	}
-	if region != nil && (classes != nil || binary != nil && out.Binary) {
-		return out, bad("output '%s' in shared memory cannot be binary data in the body or classes too", out.Name)
+	if region != nil && binary != nil && out.Binary {
+		return out, bad("output '%s' in shared memory cannot be in the body too", out.Name)
 	}
-	if classes != nil {
-		n, err := number("classification", classes)
-		out.Classes = int(min(n, 1<<31))
-		return out, err
+	if o.GetParameters()["classification"] != nil {
+		return out, infer.Errorf(infer.Unsupported, "the reference server gives no classes of outputs")
 	}
 	if out.Region, err = place(o.GetParameters()); err == nil && region != nil {
 		err = s.shared.Check(out.Region)

@@ -24,7 +24,6 @@ type Model struct {
 
 	inputs    map[string]*input
 	outputs   map[string]bool
-	labels    map[string][]string // of outputs that have a file of them
 	scheduler sched.Scheduler
 }
 
@@ -70,8 +69,8 @@ func (m *Model) Run(r *infer.Request) (*infer.Response, error) {
 	return resp, resp.Err
 }
 
-// build makes a loaded model from a complete configuration; folder is where it was found, empty for a built-in one.
-func build(cfg *kserve.ModelConfig, folder string, version int64, opts *Options, find finder) (*Model, error) {
+// build makes a loaded model from a complete configuration.
+func build(cfg *kserve.ModelConfig, version int64, opts *Options, find finder) (*Model, error) {
 	m := &Model{
 		Config: cfg, Version: version, Counters: stats.New(cfg.GetName(), strconv.FormatInt(version, 10)),
 		inputs: map[string]*input{}, outputs: map[string]bool{},
@@ -85,10 +84,6 @@ func build(cfg *kserve.ModelConfig, folder string, version int64, opts *Options,
 	}
 	for _, out := range cfg.GetOutput() {
 		m.outputs[out.GetName()] = true
-	}
-	var err error
-	if m.labels, err = readLabels(cfg, folder); err != nil {
-		return nil, err
 	}
 	return m, m.schedule(opts, find)
 }

@@ -55,7 +55,6 @@ type entry struct {
 // source is where a model's configuration comes from.
 type source struct {
 	config *kserve.ModelConfig
-	folder string  // empty for a built-in model
 	have   []int64 // versions that are there
 	err    error
 }
@@ -229,7 +228,7 @@ func (r *Repository) load(name string, override *kserve.ModelConfig) error {
 	}
 	var fresh []*Model
 	for _, version := range chooseVersions(slices.Clone(e.source.have), cfg.GetVersionPolicy()) {
-		m, err := build(proto.CloneOf(cfg), e.source.folder, version, &r.opts, finder{loading: r.find, now: r.current})
+		m, err := build(proto.CloneOf(cfg), version, &r.opts, finder{loading: r.find, now: r.current})
 		if err != nil {
 			e.state, e.reason = stateUnavailable, err.Error()
 			return err

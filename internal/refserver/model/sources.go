@@ -80,7 +80,7 @@ func readModel(folder, name string) (source, error) {
 	default:
 		return source{config: cfg}, fmt.Errorf("unexpected directory name '%s' for model '%s', directory name must equal model name", name, cfg.GetName())
 	}
-	s := source{config: cfg, folder: folder, have: versionFolders(folder)}
+	s := source{config: cfg, have: versionFolders(folder)}
 	if len(chooseVersions(slices.Clone(s.have), cfg.GetVersionPolicy())) == 0 {
 		return s, fmt.Errorf("at least one version must be available under the version policy of model '%s'", name)
 	}

@@ -174,13 +174,6 @@ func (p *page) options() error {
 	if p.script, err = stream.Parse(p.req.Header.Get(stream.Header)); err != nil {
 		return bad("%v", err)
 	}
-	if v := p.req.Header.Get("X-Redline-Fail-After"); v != "" {
-		n, err := strconv.Atoi(v)
-		if err != nil || n < 0 {
-			return bad("X-Redline-Fail-After is a number of tokens, not %q", v)
-		}
-		p.script.Fail = n
-	}
 	return nil
 }
 

@@ -109,7 +109,7 @@ func TestChatStream(t *testing.T) {
 }
 
 func TestErrorsInTheStream(t *testing.T) {
-	got := events(post(t, "/v1/completions", `{"model":"m","prompt":"x","max_tokens":5,"stream":true}`, "X-Redline-Fail-After", "2").Body.String())
+	got := events(post(t, "/v1/completions", `{"model":"m","prompt":"x","max_tokens":5,"stream":true}`, "X-Redline-Stream", "error=2").Body.String())
 	if len(got) != 3 || decode(t, got[2]).Error == nil {
 		t.Errorf("events %v", got)
 	}
