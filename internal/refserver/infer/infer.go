@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/redline-bench/redline/internal/refserver/stats"
 	"github.com/redline-bench/redline/internal/refserver/trace"
 	"github.com/redline-bench/redline/internal/tensor"
 )
@@ -68,8 +67,11 @@ type Response struct {
 	// Version is the model version of the response.
 	Version string
 	// Stages are the execution times of a final response; an ensemble adds up those of its steps.
-	Stages stats.Stages
+	Stages Stages
 }
+
+// Stages are the parts of an execution.
+type Stages struct{ Input, Infer, Output time.Duration }
 
 // Sequence is the position of a request in a sequence of requests that share state.
 type Sequence struct {

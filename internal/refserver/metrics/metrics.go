@@ -10,7 +10,6 @@ import (
 
 	pb "github.com/redline-bench/redline/internal/proto/kserve"
 	"github.com/redline-bench/redline/internal/refserver/model"
-	"github.com/redline-bench/redline/internal/refserver/stats"
 )
 
 // Handler answers GET /metrics, with the given number of simulated GPUs.
@@ -51,7 +50,7 @@ func text(models *model.Repository, gpus int) []byte {
 	for _, m := range models.Models() {
 		s, failed, waiting := m.Counters.Snapshot()
 		now = append(now, s)
-		for _, why := range []stats.Reason{stats.Rejected, stats.Canceled, stats.Backend, stats.Other} {
+		for _, why := range []model.Reason{model.Rejected, model.Canceled, model.Backend, model.Other} {
 			fmt.Fprintf(&failures, "nv_inference_request_failure{model=%q,reason=%q,version=%q} %d\n", s.GetName(), why, s.GetVersion(), failed[why])
 		}
 		fmt.Fprintf(&pending, "nv_inference_pending_request_count{model=%q,version=%q} %d\n", s.GetName(), s.GetVersion(), waiting)

@@ -11,8 +11,6 @@ import (
 	"github.com/redline-bench/redline/internal/proto/kserve"
 	"github.com/redline-bench/redline/internal/refserver/backend"
 	"github.com/redline-bench/redline/internal/refserver/infer"
-	"github.com/redline-bench/redline/internal/refserver/sched"
-	"github.com/redline-bench/redline/internal/refserver/stats"
 	"github.com/redline-bench/redline/internal/tensor"
 )
 
@@ -20,11 +18,11 @@ import (
 type Model struct {
 	Config   *kserve.ModelConfig
 	Version  int64
-	Counters *stats.Counters
+	Counters *Counters
 
 	inputs    map[string]*input
 	outputs   map[string]bool
-	scheduler sched.Scheduler
+	scheduler scheduler
 }
 
 // input is a configured input, ready for checking.
@@ -55,7 +53,7 @@ func (m *Model) Infer(r *infer.Request) error {
 	r.Trace.Model(m.Name(), m.Version, r.ID)
 	r.Trace.Mark("REQUEST_START", time.Now())
 	r.Trace.Mark("QUEUE_START", time.Now())
-	return m.scheduler.Enqueue(r)
+	return m.scheduler.enqueue(r)
 }
 
 // Run passes a request with one response to the scheduler, as Infer does, and waits for the response.
@@ -72,7 +70,7 @@ func (m *Model) Run(r *infer.Request) (*infer.Response, error) {
 // build makes a loaded model from a complete configuration.
 func build(cfg *kserve.ModelConfig, version int64, opts *Options, find finder) (*Model, error) {
 	m := &Model{
-		Config: cfg, Version: version, Counters: stats.New(cfg.GetName(), strconv.FormatInt(version, 10)),
+		Config: cfg, Version: version, Counters: newCounters(cfg.GetName(), strconv.FormatInt(version, 10)),
 		inputs: map[string]*input{}, outputs: map[string]bool{},
 	}
 	for _, in := range cfg.GetInput() {
@@ -89,9 +87,8 @@ func build(cfg *kserve.ModelConfig, version int64, opts *Options, find finder) (
 }
 
 func (m *Model) schedule(opts *Options, find finder) error {
-	setup := sched.Setup{Config: m.Config, Version: m.VersionText(), Counters: m.Counters, Clock: opts.Clock}
 	if m.Config.GetEnsembleScheduling() != nil {
-		return m.scheduleEnsemble(setup, find)
+		return m.scheduleEnsemble(newRunner(m, opts.Clock, nil), find)
 	}
 	count := 0
 	for _, g := range m.Config.GetInstanceGroup() {
@@ -104,24 +101,24 @@ func (m *Model) schedule(opts *Options, find finder) error {
 	if m.Decoupled() && m.Config.GetBackend() == "blank" {
 		pinned = false // the backend itself holds its responses
 	}
+	var instances []backend.Instance
 	for range max(count, 1) {
 		inst, err := backend.New(m.Config.GetBackend(), m.Config, backend.Env{Clock: opts.Clock, Seed: opts.Seed, Pace: opts.Pace, Hold: delay, Instances: max(count, 1)})
 		if err != nil {
 			return err
 		}
-		setup.Instances = append(setup.Instances, inst)
+		instances = append(instances, inst)
 	}
+	x, sequences := newRunner(m, opts.Clock, instances), m.Config.GetSequenceBatching() != nil
 	switch {
-	case pinned && m.Decoupled():
-		return fmt.Errorf("model '%s' answers more than once: its delay cannot be pinned; pick one that answers once", m.Name())
-	case pinned && m.Config.GetSequenceBatching() != nil:
-		return fmt.Errorf("model '%s' has sequences: its delay cannot be pinned; pick one without", m.Name())
+	case pinned && (m.Decoupled() || sequences):
+		return fmt.Errorf("model '%s' has sequences or answers more than once: its delay cannot be pinned; pick another one", m.Name())
 	case pinned:
-		m.scheduler = sched.NewPinned(setup, delay)
-	case m.Config.GetSequenceBatching() != nil:
-		m.scheduler = sched.NewSequence(setup)
+		m.scheduler = newPinned(x, delay)
+	case sequences:
+		m.scheduler = newSequence(x)
 	default:
-		m.scheduler = sched.NewPool(setup)
+		m.scheduler = newPool(x)
 	}
 	return nil
 }
@@ -133,13 +130,13 @@ type finder struct {
 }
 
 // scheduleEnsemble connects the steps. A step that is loaded again takes the requests that come after that.
-func (m *Model) scheduleEnsemble(setup sched.Setup, find finder) error {
-	var steps []sched.Step
+func (m *Model) scheduleEnsemble(x *runner, find finder) error {
+	e := &ensemble{runner: x, steps: m.Config.GetEnsembleScheduling().GetStep(), now: find.now}
 	known := map[string]bool{}
 	for _, in := range m.Config.GetInput() {
 		known[in.GetName()] = true
 	}
-	for _, s := range m.Config.GetEnsembleScheduling().GetStep() {
+	for _, s := range e.steps {
 		for _, from := range s.GetInputMap() {
 			if !known[from] {
 				return fmt.Errorf("step '%s' of ensemble '%s' takes the tensor '%s', which no step before it makes; put the steps in order", s.GetModelName(), m.Name(), from)
@@ -152,21 +149,15 @@ func (m *Model) scheduleEnsemble(setup sched.Setup, find finder) error {
 		if err != nil {
 			return fmt.Errorf("ensemble '%s' depends on '%s' which is not loaded: %w", m.Name(), s.GetModelName(), err)
 		}
-		steps = append(steps, sched.Step{Config: s, Infer: func(r *infer.Request) error {
-			if now, err := find.now(s.GetModelName(), s.GetModelVersion()); err == nil {
-				return now.Infer(r)
-			}
-			return part.Infer(r) // the step is unloaded: it still serves the requests of this ensemble
-		}})
-		if part.Decoupled() {
+		if e.parts = append(e.parts, part); part.Decoupled() {
 			m.Config.ModelTransactionPolicy = &kserve.ModelTransactionPolicy{Decoupled: true}
 		}
 	}
-	m.scheduler = sched.NewEnsemble(setup, steps)
+	m.scheduler = e
 	return nil
 }
 
-func (m *Model) close() { m.scheduler.Close() }
+func (m *Model) close() { m.scheduler.close() }
 
 // Tensor describes an input or output as clients see it, with the batch dimension in front.
 type Tensor struct {

@@ -1,8 +1,4 @@
-// Package stats counts what one version of a model did, as messages of Triton's statistics extension.
-//
-// Every request counts once in the stages it went through; a batch that was executed counts once more, under its size.
-// Times are what really passed between the marks that the scheduler took.
-package stats
+package model
 
 import (
 	"cmp"
@@ -15,10 +11,8 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	pb "github.com/redline-bench/redline/internal/proto/kserve"
+	"github.com/redline-bench/redline/internal/refserver/infer"
 )
-
-// Stages are the parts of an execution.
-type Stages struct{ Input, Infer, Output time.Duration }
 
 // Reason says why a request failed.
 type Reason string
@@ -31,7 +25,9 @@ const (
 	Other    Reason = "OTHER"
 )
 
-// Counters adds up. Make it with New.
+// Counters counts what one version of a model did, as messages of Triton's statistics extension. Every request counts once in the stages
+// it went through; a batch that was executed counts once more, under its size. Times are what really passed between the marks that the
+// scheduler took.
 type Counters struct {
 	mu       sync.Mutex
 	now      *pb.ModelStatistics
@@ -39,8 +35,8 @@ type Counters struct {
 	pending  int64
 }
 
-// New makes the counters of a version of a model.
-func New(model, version string) *Counters {
+// newCounters makes the counters of a version of a model.
+func newCounters(model, version string) *Counters {
 	none := func() *pb.StatisticDuration { return &pb.StatisticDuration{} }
 	return &Counters{failures: map[Reason]uint64{}, now: &pb.ModelStatistics{Name: model, Version: version, InferenceStats: &pb.InferStatistics{
 		Success: none(), Fail: none(), Queue: none(), ComputeInput: none(), ComputeInfer: none(), ComputeOutput: none(), CacheHit: none(), CacheMiss: none(),
@@ -53,7 +49,7 @@ func add(d *pb.StatisticDuration, t time.Duration) {
 }
 
 // Request adds one request that was executed and succeeded: its whole time, its wait, and its stages.
-func (c *Counters) Request(batch int, total, queue time.Duration, st Stages) {
+func (c *Counters) Request(batch int, total, queue time.Duration, st infer.Stages) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.now.InferenceCount += uint64(max(batch, 1))
@@ -67,7 +63,7 @@ func (c *Counters) Request(batch int, total, queue time.Duration, st Stages) {
 }
 
 // Execution adds one run of the backend on a batch of the given size.
-func (c *Counters) Execution(size int, st Stages) {
+func (c *Counters) Execution(size int, st infer.Stages) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.now.ExecutionCount++
@@ -94,7 +90,7 @@ func (c *Counters) Failure(total time.Duration, why Reason) {
 }
 
 // Response adds the n-th response of a decoupled request; failed and empty ones count as such.
-func (c *Counters) Response(n int, infer, output time.Duration, failed, empty bool) {
+func (c *Counters) Response(n int, took, output time.Duration, failed, empty bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	key := strconv.Itoa(n)
@@ -109,13 +105,13 @@ func (c *Counters) Response(n int, infer, output time.Duration, failed, empty bo
 	}
 	switch {
 	case failed:
-		add(r.GetFail(), infer+output)
+		add(r.GetFail(), took+output)
 	case empty:
-		add(r.GetEmptyResponse(), infer)
+		add(r.GetEmptyResponse(), took)
 	default:
-		add(r.GetComputeInfer(), infer)
+		add(r.GetComputeInfer(), took)
 		add(r.GetComputeOutput(), output)
-		add(r.GetSuccess(), infer+output)
+		add(r.GetSuccess(), took+output)
 	}
 }
 

@@ -1,4 +1,4 @@
-package sched
+package model
 
 import (
 	"maps"
@@ -6,47 +6,45 @@ import (
 
 	"github.com/redline-bench/redline/internal/proto/kserve"
 	"github.com/redline-bench/redline/internal/refserver/infer"
-	"github.com/redline-bench/redline/internal/refserver/stats"
 	"github.com/redline-bench/redline/internal/tensor"
 )
 
-// Step is one model of an ensemble.
-type Step struct {
-	Config *kserve.ModelEnsembling_Step
-	Infer  func(*infer.Request) error
-}
-
-// Ensemble runs a chain of other models: each step takes tensors of the request or of the steps before it. The steps after one with many
+// ensemble runs a chain of other models: each step takes tensors of the request or of the steps before it. The steps after one with many
 // responses run once for each of them, so the responses of the ensemble keep their order.
-type Ensemble struct {
+type ensemble struct {
 	*runner
-	steps []Step
+	steps []*kserve.ModelEnsembling_Step
+	parts []*Model // the models of the steps when the ensemble was loaded
+	now   func(name string, version int64) (*Model, error)
 }
 
-// NewEnsemble makes an ensemble of the steps.
-func NewEnsemble(s Setup, steps []Step) *Ensemble {
-	return &Ensemble{runner: newRunner(s), steps: steps}
+// infer passes a request to the model of a step: to the one that is loaded now or, if there is none, to the one from before.
+func (e *ensemble) infer(step int, r *infer.Request) error {
+	if m, err := e.now(e.steps[step].GetModelName(), e.steps[step].GetModelVersion()); err == nil {
+		return m.Infer(r)
+	}
+	return e.parts[step].Infer(r)
 }
 
-// Enqueue starts the chain.
-func (e *Ensemble) Enqueue(r *infer.Request) error {
+// enqueue starts the chain.
+func (e *ensemble) enqueue(r *infer.Request) error {
 	r.Queued = time.Now()
 	f := &flow{ensemble: e, req: r}
 	e.running.Go(f.run)
 	return nil
 }
 
-// Close waits for the requests in progress; their steps are other models.
-func (e *Ensemble) Close() {
+// close waits for the requests in progress; their steps are other models.
+func (e *ensemble) close() {
 	e.cancel()
 	e.running.Wait()
 }
 
 // flow is one request in the chain.
 type flow struct {
-	ensemble *Ensemble
+	ensemble *ensemble
 	req      *infer.Request
-	sum      stats.Stages
+	sum      infer.Stages
 	one      *infer.Response // of an ensemble that sends one
 }
 
@@ -66,7 +64,7 @@ func (f *flow) run() {
 	switch {
 	case err != nil:
 		last = &infer.Response{Err: err}
-	case e.decoupled:
+	case e.Decoupled():
 		last = &infer.Response{Empty: true}
 	case last == nil: // a step was loaded again as one that need not respond
 		last = &infer.Response{Err: infer.Errorf(infer.Internal, "ensemble '%s' has no response", e.Config.GetName())}
@@ -84,7 +82,7 @@ func (f *flow) from(i int, tensors map[string]tensor.Tensor) error {
 				resp.Outputs = append(resp.Outputs, t)
 			}
 		}
-		if f.ensemble.decoupled {
+		if f.ensemble.Decoupled() {
 			f.send(resp)
 		}
 		f.one = resp
@@ -92,9 +90,9 @@ func (f *flow) from(i int, tensors map[string]tensor.Tensor) error {
 	}
 	step := f.ensemble.steps[i]
 	responses := infer.NewMailbox()
-	r := f.request(step.Config, tensors)
+	r := f.request(step, tensors)
 	r.Reply = responses.Put
-	if err := step.Infer(r); err != nil {
+	if err := f.ensemble.infer(i, r); err != nil {
 		return err
 	}
 	var failed error
@@ -106,7 +104,7 @@ func (f *flow) from(i int, tensors map[string]tensor.Tensor) error {
 		if failed == nil && !resp.Empty {
 			more := maps.Clone(tensors)
 			for _, t := range resp.Outputs {
-				if to, ok := step.Config.GetOutputMap()[t.Name]; ok {
+				if to, ok := step.GetOutputMap()[t.Name]; ok {
 					t.Name = to
 					more[to] = t
 				}
@@ -138,7 +136,7 @@ func (f *flow) request(s *kserve.ModelEnsembling_Step, tensors map[string]tensor
 }
 
 func (f *flow) send(resp *infer.Response) {
-	resp.Version = f.ensemble.Version
+	resp.Version = f.ensemble.VersionText()
 	if traceAnswer(f.req.Trace, time.Now()); resp.Final {
 		traceEnd(f.req.Trace, time.Now())
 	}

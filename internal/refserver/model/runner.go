@@ -1,39 +1,25 @@
-// Package sched decides when a request runs, in which batch, and on which instance of the model.
-//
-// There are four schedulers: Pool (one queue, every idle instance takes from it, alone or in dynamic batches), Sequence
-// (a slot for each live sequence), Pinned (every response after a fixed time), and Ensemble (a chain of other models). All of
-// them take the timestamps of the statistics: no time is estimated.
-package sched
+package model
 
 import (
 	"context"
 	"sync"
 	"time"
 
-	"github.com/redline-bench/redline/internal/proto/kserve"
 	"github.com/redline-bench/redline/internal/refserver/backend"
 	"github.com/redline-bench/redline/internal/refserver/infer"
 	"github.com/redline-bench/redline/internal/refserver/pause"
-	"github.com/redline-bench/redline/internal/refserver/stats"
 	"github.com/redline-bench/redline/internal/refserver/trace"
 	"github.com/redline-bench/redline/internal/tensor"
 )
 
-// Scheduler schedules checked requests.
-type Scheduler interface {
-	// Enqueue accepts the request, or returns why it is refused; then Reply is never called.
-	Enqueue(r *infer.Request) error
-	// Close refuses new requests, serves those that wait, and returns when none runs.
-	Close()
-}
-
-// Setup is what a scheduler needs to know of its model.
-type Setup struct {
-	Config    *kserve.ModelConfig
-	Version   string
-	Instances []backend.Instance
-	Counters  *stats.Counters
-	Clock     *pause.Clock
+// scheduler decides when a request runs, in which batch, and on which instance of the model. There are four: pool (one queue, every idle
+// instance takes from it, alone or in dynamic batches), sequence (a slot for each live sequence), pinned (every response after a fixed
+// time), and ensemble (a chain of other models). All of them take the timestamps of the statistics: no time is estimated.
+type scheduler interface {
+	// enqueue accepts a checked request, or returns why it is refused; then Reply is never called.
+	enqueue(r *infer.Request) error
+	// close refuses new requests, serves those that wait, and returns when none runs.
+	close()
 }
 
 // errStopping refuses a request that comes when the model is unloaded.
@@ -41,16 +27,17 @@ var errStopping = infer.Errorf(infer.Unavailable, "the model is being unloaded: 
 
 // runner executes batches and counts them.
 type runner struct {
-	Setup
-	decoupled bool
+	*Model
+	clock     *pause.Clock
+	instances []backend.Instance
 	ctx       context.Context
 	cancel    context.CancelFunc
 	running   sync.WaitGroup
 }
 
-func newRunner(s Setup) *runner {
+func newRunner(m *Model, clock *pause.Clock, instances []backend.Instance) *runner {
 	ctx, cancel := context.WithCancel(context.Background())
-	return &runner{Setup: s, decoupled: s.Config.GetModelTransactionPolicy().GetDecoupled(), ctx: ctx, cancel: cancel}
+	return &runner{Model: m, clock: clock, instances: instances, ctx: ctx, cancel: cancel}
 }
 
 // execution is one batch that an instance executes.
@@ -71,7 +58,7 @@ func (x *runner) begin(inst backend.Instance, requests []*infer.Request) *execut
 	for i, r := range requests {
 		e.size += max(r.Batch, 1)
 		jobs[i] = &backend.Job{Request: r}
-		if x.decoupled {
+		if x.Decoupled() {
 			jobs[i].Answer = x.stream(e, r)
 			continue
 		}
@@ -88,7 +75,7 @@ func (x *runner) begin(inst backend.Instance, requests []*infer.Request) *execut
 
 // run executes the requests as one batch and answers them.
 func (x *runner) run(inst backend.Instance, requests []*infer.Request) {
-	if e := x.begin(inst, requests); !x.decoupled {
+	if e := x.begin(inst, requests); !x.Decoupled() {
 		x.finish(e, time.Now())
 	}
 }
@@ -96,7 +83,7 @@ func (x *runner) run(inst backend.Instance, requests []*infer.Request) {
 // finish counts a batch and then sends its responses: a client that has a response finds it in the statistics.
 func (x *runner) finish(e *execution, outputStart time.Time) {
 	end := time.Now()
-	st := stats.Stages{Input: e.inputEnd.Sub(e.start), Infer: outputStart.Sub(e.inputEnd), Output: end.Sub(outputStart)}
+	st := infer.Stages{Input: e.inputEnd.Sub(e.start), Infer: outputStart.Sub(e.inputEnd), Output: end.Sub(outputStart)}
 	x.Counters.Execution(e.size, st)
 	for i, r := range e.requests {
 		e.responses[i].Final, e.responses[i].Stages = true, st
@@ -132,10 +119,10 @@ func traceEnd(t *trace.Trace, at time.Time) {
 	}
 }
 
-func (x *runner) count(r *infer.Request, start, end time.Time, st stats.Stages, err error) {
+func (x *runner) count(r *infer.Request, start, end time.Time, st infer.Stages, err error) {
 	total := end.Sub(r.Received)
 	if err != nil {
-		x.Counters.Failure(total, stats.Backend)
+		x.Counters.Failure(total, Backend)
 		return
 	}
 	x.Counters.Request(r.Batch, total, start.Sub(r.Queued), st)
@@ -145,7 +132,7 @@ func (x *runner) count(r *infer.Request, start, end time.Time, st stats.Stages, 
 func (x *runner) stream(e *execution, r *infer.Request) func([]tensor.Tensor, error, bool) {
 	x.running.Add(1)
 	n, last, over := 0, e.start, false
-	var st stats.Stages
+	var st infer.Stages
 	return func(outputs []tensor.Tensor, err error, end bool) {
 		if over {
 			return
@@ -171,7 +158,7 @@ func (x *runner) stream(e *execution, r *infer.Request) func([]tensor.Tensor, er
 }
 
 // end counts the execution with the last of its jobs.
-func (x *runner) end(e *execution, st stats.Stages) {
+func (x *runner) end(e *execution, st infer.Stages) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.left--; e.left == 0 {
@@ -181,7 +168,7 @@ func (x *runner) end(e *execution, st stats.Stages) {
 
 // response keeps the outputs that the client wants.
 func (x *runner) response(r *infer.Request, outputs []tensor.Tensor, err error) *infer.Response {
-	resp := &infer.Response{Version: x.Version, Outputs: outputs, Err: err}
+	resp := &infer.Response{Version: x.VersionText(), Outputs: outputs, Err: err}
 	if len(r.Outputs) > 0 {
 		resp.Outputs = nil
 		for i := range outputs {
@@ -194,10 +181,10 @@ func (x *runner) response(r *infer.Request, outputs []tensor.Tensor, err error) 
 }
 
 // refuse fails a request that never ran.
-func (x *runner) refuse(r *infer.Request, why stats.Reason, err error) {
+func (x *runner) refuse(r *infer.Request, why Reason, err error) {
 	x.Counters.Waiting(-1)
 	x.Counters.Failure(time.Since(r.Received), why)
-	r.Reply(&infer.Response{Err: err, Final: true, Version: x.Version})
+	r.Reply(&infer.Response{Err: err, Final: true, Version: x.VersionText()})
 }
 
 // bell wakes its waiters, at once or at a time. Callers of its methods hold the lock.

@@ -1,4 +1,4 @@
-package sched
+package model
 
 import (
 	"context"
@@ -13,7 +13,6 @@ import (
 	"github.com/redline-bench/redline/internal/refserver/backend"
 	"github.com/redline-bench/redline/internal/refserver/infer"
 	"github.com/redline-bench/redline/internal/refserver/pause"
-	"github.com/redline-bench/redline/internal/refserver/stats"
 	"github.com/redline-bench/redline/internal/tensor"
 	"github.com/redline-bench/redline/internal/testkit"
 )
@@ -43,11 +42,11 @@ func (g *gate) Execute(_ context.Context, jobs []*backend.Job) {
 	}
 }
 
-func setup(t *testing.T, cfg *kserve.ModelConfig, instances ...backend.Instance) Setup {
+func setup(t *testing.T, cfg *kserve.ModelConfig, instances ...backend.Instance) *runner {
 	t.Helper()
 	clock := pause.NewByTimers()
 	t.Cleanup(clock.Close)
-	return Setup{Config: cfg, Version: "1", Instances: instances, Counters: stats.New("m", "1"), Clock: clock}
+	return newRunner(&Model{Config: cfg, Version: 1, Counters: newCounters("m", "1")}, clock, instances)
 }
 
 // sent collects the responses of requests.
@@ -78,10 +77,10 @@ func dynamic(d *kserve.ModelDynamicBatching) *kserve.ModelConfig {
 
 func TestPoolBatchesWhatWaits(t *testing.T) {
 	g := newGate()
-	p := NewPool(setup(t, dynamic(&kserve.ModelDynamicBatching{}), g))
+	p := newPool(setup(t, dynamic(&kserve.ModelDynamicBatching{}), g))
 	var s sent
 	enqueue := func(id string) {
-		if err := p.Enqueue(s.request(id)); err != nil {
+		if err := p.enqueue(s.request(id)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -92,7 +91,7 @@ func TestPoolBatchesWhatWaits(t *testing.T) {
 	}
 	close(g.open)
 	s.wg.Wait()
-	p.Close()
+	p.close()
 	if got := fmt.Sprint(g.batches); got != "[[0] [1 2 3 4] [5 6]]" {
 		t.Errorf("batches %s", got)
 	}
@@ -100,24 +99,24 @@ func TestPoolBatchesWhatWaits(t *testing.T) {
 
 func TestPoolQueueLimits(t *testing.T) {
 	g := newGate()
-	p := NewPool(setup(t, dynamic(&kserve.ModelDynamicBatching{DefaultQueuePolicy: &kserve.ModelQueuePolicy{MaxQueueSize: 2}}), g))
+	p := newPool(setup(t, dynamic(&kserve.ModelDynamicBatching{DefaultQueuePolicy: &kserve.ModelQueuePolicy{MaxQueueSize: 2}}), g))
 	var s sent
 	for i := range 3 {
-		if err := p.Enqueue(s.request(fmt.Sprint(i))); err != nil {
+		if err := p.enqueue(s.request(fmt.Sprint(i))); err != nil {
 			t.Fatal(err)
 		}
 		if i == 0 {
 			<-g.entered
 		}
 	}
-	if err := p.Enqueue(s.request("full")); err == nil || !strings.Contains(err.Error(), "the queue of model 'm' is full: 2 requests wait") {
+	if err := p.enqueue(s.request("full")); err == nil || !strings.Contains(err.Error(), "the queue of model 'm' is full: 2 requests wait") {
 		t.Errorf("got %v", err)
 	}
 	s.wg.Done()
 	close(g.open)
 	s.wg.Wait()
-	p.Close()
-	if _, failures, _ := p.Counters.Snapshot(); failures[stats.Rejected] != 1 {
+	p.close()
+	if _, failures, _ := p.Counters.Snapshot(); failures[Rejected] != 1 {
 		t.Errorf("failures %v, want one rejected", failures)
 	}
 }
@@ -125,7 +124,7 @@ func TestPoolQueueLimits(t *testing.T) {
 // A request whose client has gone before it ran does not run.
 func TestPoolDropsRequestsOfGoneClients(t *testing.T) {
 	g := newGate()
-	p := NewPool(setup(t, dynamic(&kserve.ModelDynamicBatching{}), g))
+	p := newPool(setup(t, dynamic(&kserve.ModelDynamicBatching{}), g))
 	var s sent
 	gone, cancel := context.WithCancel(t.Context())
 	for i := range 3 {
@@ -133,7 +132,7 @@ func TestPoolDropsRequestsOfGoneClients(t *testing.T) {
 		if i == 1 {
 			r.Context = gone
 		}
-		if err := p.Enqueue(r); err != nil {
+		if err := p.enqueue(r); err != nil {
 			t.Fatal(err)
 		}
 		if i == 0 {
@@ -143,7 +142,7 @@ func TestPoolDropsRequestsOfGoneClients(t *testing.T) {
 	cancel()
 	close(g.open)
 	s.wg.Wait()
-	p.Close()
+	p.close()
 	if got := fmt.Sprint(g.batches); got != "[[0] [2]]" || s.errs["1"] == nil {
 		t.Errorf("batches %s, error %v", got, s.errs["1"])
 	}
@@ -185,12 +184,12 @@ func sequences(batch int32, seq *kserve.ModelSequenceBatching) *kserve.ModelConf
 func TestSequenceSlotsAndBacklog(t *testing.T) {
 	g := newGate()
 	close(g.open)
-	q := NewSequence(setup(t, sequences(1, &kserve.ModelSequenceBatching{MaxSequenceIdleMicroseconds: 60_000_000}), g))
+	q := newSequence(setup(t, sequences(1, &kserve.ModelSequenceBatching{MaxSequenceIdleMicroseconds: 60_000_000}), g))
 	var s sent
 	send := func(id string, seq uint64, start, end bool) {
 		r := s.request(id)
 		r.Sequence = infer.Sequence{ID: seq, Start: start, End: end}
-		if err := q.Enqueue(r); err != nil {
+		if err := q.enqueue(r); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -200,7 +199,7 @@ func TestSequenceSlotsAndBacklog(t *testing.T) {
 	send("a2", 1, false, false)
 	send("a3", 1, false, true)
 	s.wg.Wait()
-	q.Close()
+	q.close()
 	var order []string
 	for _, b := range g.batches {
 		order = append(order, b...)
@@ -214,13 +213,13 @@ func TestIdleSequenceLosesItsSlot(t *testing.T) {
 	testkit.Simulate(t, func(t *testing.T) {
 		g := newGate()
 		close(g.open)
-		q := NewSequence(setup(t, sequences(1, &kserve.ModelSequenceBatching{MaxSequenceIdleMicroseconds: 1000}), g))
-		defer q.Close()
+		q := newSequence(setup(t, sequences(1, &kserve.ModelSequenceBatching{MaxSequenceIdleMicroseconds: 1000}), g))
+		defer q.close()
 		var s sent
 		for id, seq := range map[string]uint64{"a": 1, "b": 2} { // neither ends; the second gets the slot when the first is idle
 			r := s.request(id)
 			r.Sequence = infer.Sequence{ID: seq, Start: true}
-			if err := q.Enqueue(r); err != nil {
+			if err := q.enqueue(r); err != nil {
 				t.Fatal(err)
 			}
 		}

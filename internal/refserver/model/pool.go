@@ -1,4 +1,4 @@
-package sched
+package model
 
 import (
 	"slices"
@@ -7,13 +7,12 @@ import (
 
 	"github.com/redline-bench/redline/internal/proto/kserve"
 	"github.com/redline-bench/redline/internal/refserver/infer"
-	"github.com/redline-bench/redline/internal/refserver/stats"
 )
 
-// Pool is one queue before all instances of a model. Without dynamic batching every request is an execution of its own.
+// pool is one queue before all instances of a model. Without dynamic batching every request is an execution of its own.
 // With it, an idle instance takes as many waiting requests as fit: at once when no queue delay is configured, else it
 // waits for a preferred size until the oldest has waited that long.
-type Pool struct {
+type pool struct {
 	*runner
 	rule rule
 
@@ -49,11 +48,11 @@ func newRule(cfg *kserve.ModelConfig) rule {
 	return r
 }
 
-// NewPool starts a pool.
-func NewPool(s Setup) *Pool {
-	p := &Pool{runner: newRunner(s), rule: newRule(s.Config)}
-	p.bell = bell{Cond: sync.NewCond(&p.mu), clock: p.Clock}
-	for _, inst := range s.Instances {
+// newPool starts a pool.
+func newPool(x *runner) *pool {
+	p := &pool{runner: x, rule: newRule(x.Config)}
+	p.bell = bell{Cond: sync.NewCond(&p.mu), clock: p.clock}
+	for _, inst := range x.instances {
 		p.loops.Go(func() {
 			for batch := p.next(); batch != nil; batch = p.next() {
 				p.run(inst, batch)
@@ -63,15 +62,15 @@ func NewPool(s Setup) *Pool {
 	return p
 }
 
-// Enqueue puts the request behind all others.
-func (p *Pool) Enqueue(r *infer.Request) error {
+// enqueue puts the request behind all others.
+func (p *pool) enqueue(r *infer.Request) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
 		return errStopping
 	}
 	if limit := p.rule.waiting; limit > 0 && len(p.queue) >= limit {
-		p.Counters.Failure(time.Since(r.Received), stats.Rejected)
+		p.Counters.Failure(time.Since(r.Received), Rejected)
 		return infer.Errorf(infer.Unavailable, "the queue of model '%s' is full: %d requests wait", p.Config.GetName(), limit)
 	}
 	r.Queued = time.Now()
@@ -82,7 +81,7 @@ func (p *Pool) Enqueue(r *infer.Request) error {
 }
 
 // next waits until there is a batch to run; nil ends the instance.
-func (p *Pool) next() []*infer.Request {
+func (p *pool) next() []*infer.Request {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for {
@@ -106,11 +105,11 @@ func (p *Pool) next() []*infer.Request {
 }
 
 // dropGone drops requests whose client has gone.
-func (p *Pool) dropGone() {
+func (p *pool) dropGone() {
 	p.queue = slices.DeleteFunc(p.queue, func(r *infer.Request) bool {
 		gone := r.Done()
 		if gone {
-			p.refuse(r, stats.Canceled, infer.Errorf(infer.Canceled, "the client has gone"))
+			p.refuse(r, Canceled, infer.Errorf(infer.Canceled, "the client has gone"))
 		}
 		return gone
 	})
@@ -161,8 +160,8 @@ func fit(a, b *infer.Request) bool {
 	return true
 }
 
-// Close ends the pool when all waiting requests have run.
-func (p *Pool) Close() {
+// close ends the pool when all waiting requests have run.
+func (p *pool) close() {
 	p.mu.Lock()
 	p.closed = true
 	p.cancel() // scripted delays end at once

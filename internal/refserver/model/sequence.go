@@ -1,4 +1,4 @@
-package sched
+package model
 
 import (
 	"cmp"
@@ -8,13 +8,12 @@ import (
 
 	"github.com/redline-bench/redline/internal/refserver/backend"
 	"github.com/redline-bench/redline/internal/refserver/infer"
-	"github.com/redline-bench/redline/internal/refserver/stats"
 )
 
-// Sequence keeps all requests of a sequence on one instance, in order. Each instance has slots; a live sequence holds
+// sequence keeps all requests of a sequence on one instance, in order. Each instance has slots; a live sequence holds
 // one until its END has run or it was idle too long. Sequences that find no slot wait in the backlog, oldest first.
 // An execution takes at most one request of each slot.
-type Sequence struct {
+type sequence struct {
 	*runner
 	idle        time.Duration
 	slots       int // of one instance
@@ -46,17 +45,17 @@ type instance struct {
 	chains []*chain
 }
 
-// NewSequence starts a sequence scheduler.
-func NewSequence(s Setup) *Sequence {
-	cfg := s.Config.GetSequenceBatching()
+// newSequence starts a sequence scheduler.
+func newSequence(x *runner) *sequence {
+	cfg := x.Config.GetSequenceBatching()
 	micros := func(n uint64) time.Duration { return time.Duration(n) * time.Microsecond }
-	q := &Sequence{runner: newRunner(s), live: map[string]*chain{}, idle: micros(cfg.GetMaxSequenceIdleMicroseconds()), batch: max(int(s.Config.GetMaxBatchSize()), 1)}
+	q := &sequence{runner: x, live: map[string]*chain{}, idle: micros(cfg.GetMaxSequenceIdleMicroseconds()), batch: max(int(x.Config.GetMaxBatchSize()), 1)}
 	q.slots, q.delay, q.utilization = q.batch, micros(cfg.GetDirect().GetMaxQueueDelayMicroseconds()), float64(cfg.GetDirect().GetMinimumSlotUtilization())
 	if old := cfg.GetOldest(); old != nil {
 		q.slots, q.delay, q.utilization = int(old.GetMaxCandidateSequences()), micros(old.GetMaxQueueDelayMicroseconds()), 1
 	}
-	q.bell = bell{Cond: sync.NewCond(&q.mu), clock: q.Clock}
-	for _, inst := range s.Instances {
+	q.bell = bell{Cond: sync.NewCond(&q.mu), clock: q.clock}
+	for _, inst := range x.instances {
 		l := &instance{inst: inst}
 		q.instances = append(q.instances, l)
 		q.loops.Go(func() {
@@ -69,8 +68,8 @@ func NewSequence(s Setup) *Sequence {
 	return q
 }
 
-// Enqueue puts the request at the end of its sequence.
-func (q *Sequence) Enqueue(r *infer.Request) error {
+// enqueue puts the request at the end of its sequence.
+func (q *sequence) enqueue(r *infer.Request) error {
 	name := q.Config.GetName()
 	if !r.Sequence.Set() {
 		return infer.Errorf(infer.InvalidArg, "inference request to model '%s' must specify a non-zero or non-empty correlation ID", name)
@@ -104,7 +103,7 @@ func (q *Sequence) Enqueue(r *infer.Request) error {
 }
 
 // place assigns the sequence to a slot of the instance with the fewest sequences, or to the backlog.
-func (q *Sequence) place(c *chain) {
+func (q *sequence) place(c *chain) {
 	best := slices.MinFunc(q.instances, func(a, b *instance) int { return cmp.Compare(len(a.chains), len(b.chains)) })
 	if len(best.chains) >= q.slots {
 		q.backlog = append(q.backlog, c)
@@ -115,7 +114,7 @@ func (q *Sequence) place(c *chain) {
 }
 
 // release frees the slot of a sequence for the oldest in the backlog.
-func (q *Sequence) release(c *chain) {
+func (q *sequence) release(c *chain) {
 	c.instance.chains = slices.DeleteFunc(c.instance.chains, func(o *chain) bool { return o == c })
 	if q.live[c.key] == c {
 		delete(q.live, c.key)
@@ -132,7 +131,7 @@ func (q *Sequence) release(c *chain) {
 }
 
 // ran takes back sequences whose requests have run, and ends those whose last one has.
-func (q *Sequence) ran(chains []*chain, requests []*infer.Request) {
+func (q *sequence) ran(chains []*chain, requests []*infer.Request) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for i, c := range chains {
@@ -144,7 +143,7 @@ func (q *Sequence) ran(chains []*chain, requests []*infer.Request) {
 }
 
 // next waits until the instance has something to run; without any the instance ends.
-func (q *Sequence) next(l *instance) ([]*chain, []*infer.Request) {
+func (q *sequence) next(l *instance) ([]*chain, []*infer.Request) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for {
@@ -166,7 +165,7 @@ func (q *Sequence) next(l *instance) ([]*chain, []*infer.Request) {
 	}
 }
 
-func (q *Sequence) take(chains []*chain) ([]*chain, []*infer.Request) {
+func (q *sequence) take(chains []*chain) ([]*chain, []*infer.Request) {
 	requests := make([]*infer.Request, len(chains))
 	for i, c := range chains {
 		requests[i] = c.queue[0]
@@ -178,7 +177,7 @@ func (q *Sequence) take(chains []*chain) ([]*chain, []*infer.Request) {
 }
 
 // reap ends sequences that were idle too long, and sets the bell for the next one.
-func (q *Sequence) reap(l *instance, now time.Time) {
+func (q *sequence) reap(l *instance, now time.Time) {
 	for _, c := range slices.Clone(l.chains) {
 		if c.running || len(c.queue) > 0 {
 			continue
@@ -191,14 +190,14 @@ func (q *Sequence) reap(l *instance, now time.Time) {
 	}
 }
 
-// Close refuses what waits in the backlog and ends when the rest has run.
-func (q *Sequence) Close() {
+// close refuses what waits in the backlog and ends when the rest has run.
+func (q *sequence) close() {
 	q.mu.Lock()
 	q.closed = true
 	q.cancel()
 	for _, c := range q.backlog {
 		for _, r := range c.queue {
-			q.refuse(r, stats.Rejected, errStopping)
+			q.refuse(r, Rejected, errStopping)
 		}
 	}
 	q.backlog = nil
