@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"google.golang.org/protobuf/encoding/prototext"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/redline-bench/redline/internal/proto/kserve"
 )
@@ -15,7 +14,7 @@ import (
 func ParseConfig(text []byte) (*kserve.ModelConfig, error) {
 	cfg := &kserve.ModelConfig{}
 	if err := prototext.Unmarshal(text, cfg); err != nil {
-		return nil, err
+		return &kserve.ModelConfig{}, err
 	}
 	return cfg, complete(cfg)
 }
@@ -81,16 +80,6 @@ func completeInstances(cfg *kserve.ModelConfig) {
 		if g.GetKind() == kserve.ModelInstanceGroup_KIND_AUTO {
 			g.Kind = kserve.ModelInstanceGroup_KIND_CPU
 		}
-	}
-	if cfg.GetOptimization() == nil {
-		cfg.Optimization = &kserve.ModelOptimizationPolicy{}
-	}
-	pinned := &kserve.ModelOptimizationPolicy_PinnedMemoryBuffer{Enable: true}
-	if cfg.GetOptimization().GetInputPinnedMemory() == nil {
-		cfg.Optimization.InputPinnedMemory = proto.CloneOf(pinned)
-	}
-	if cfg.GetOptimization().GetOutputPinnedMemory() == nil {
-		cfg.Optimization.OutputPinnedMemory = proto.CloneOf(pinned)
 	}
 }
 

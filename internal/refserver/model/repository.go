@@ -2,7 +2,9 @@ package model
 
 import (
 	"fmt"
+	"io/fs"
 	"maps"
+	"os"
 	"slices"
 	"strconv"
 	"sync"
@@ -52,13 +54,6 @@ type entry struct {
 	busy   bool // it is being loaded
 }
 
-// source is where a model's configuration comes from.
-type source struct {
-	config *kserve.ModelConfig
-	have   []int64 // versions that are there
-	err    error
-}
-
 // The states of the repository extension.
 const (
 	stateReady       = "READY"
@@ -69,18 +64,18 @@ const (
 func Open(opts Options) (*Repository, error) {
 	r := &Repository{opts: opts, entries: map[string]*entry{}}
 	if !opts.NoBuiltin {
-		sources, err := builtins()
+		dir, err := fs.Sub(builtin, "builtin")
+		if err == nil {
+			err = r.read(dir, "")
+		}
 		if err != nil {
 			return nil, err
 		}
-		r.add(sources)
 	}
 	for _, dir := range opts.Dirs {
-		sources, err := readDir(dir)
-		if err != nil {
+		if err := r.read(os.DirFS(dir), dir); err != nil {
 			return nil, err
 		}
-		r.add(sources)
 	}
 	for name := range opts.Delays {
 		if r.entries[name] == nil && name != "torchserve" && name != AnyMethod {
@@ -101,12 +96,6 @@ func Open(opts Options) (*Repository, error) {
 		}
 	}
 	return r, nil
-}
-
-func (r *Repository) add(sources map[string]source) {
-	for name, s := range sources {
-		r.entries[name] = &entry{source: s}
-	}
 }
 
 // Get finds a loaded model; an empty version is the newest.
