@@ -37,7 +37,6 @@ import (
 	"github.com/redline-bench/redline/internal/refserver/openai"
 	"github.com/redline-bench/redline/internal/refserver/pause"
 	"github.com/redline-bench/redline/internal/refserver/reqlog"
-	"github.com/redline-bench/redline/internal/refserver/spans"
 	"github.com/redline-bench/redline/internal/refserver/tempo"
 	"github.com/redline-bench/redline/internal/refserver/tfserving"
 	"github.com/redline-bench/redline/internal/refserver/torchserve"
@@ -76,8 +75,9 @@ type Config struct {
 	Trace map[string]string
 	// RequestLog receives one JSON line for each response.
 	RequestLog io.Writer
-	// Spans takes the spans of requests that clients trace; nil for none.
-	Spans spans.Sink
+	// Wrap, if not nil, wraps the handlers of HTTP except that of the metrics, and Options are options of the gRPC servers: for tracing.
+	Wrap    func(http.Handler) http.Handler
+	Options []grpc.ServerOption
 }
 
 // Addresses are where a server listens.
@@ -143,6 +143,10 @@ func (s *Server) serve(cfg Config, l []net.Listener) error {
 		return err
 	}
 	s.trace = trace
+	wrap := cfg.Wrap
+	if wrap == nil {
+		wrap = func(h http.Handler) http.Handler { return h }
+	}
 	watched := func(i int) net.Listener { return board.Listener(l[i]) }
 	k := kserve.New(kserve.Config{Models: s.models, Trace: trace, Log: s.log, Conns: board, Faults: faults})
 	llm, err := openai.New(openai.Config{Pace: pace, Token: cfg.Token, Clock: s.clock, Log: s.log, Conns: board})
@@ -150,11 +154,11 @@ func (s *Server) serve(cfg Config, l []net.Listener) error {
 		return err
 	}
 	torch := torchserve.New(torchserve.Config{Delay: cfg.Delays["torchserve"], Clock: s.clock, Log: s.log})
-	s.serveHTTP(watched(0), cfg.Spans.HTTP(guard(cfg.Token, faults.HTTP(k.HTTP()))), cfg.TLS)
+	s.serveHTTP(watched(0), wrap(guard(cfg.Token, faults.HTTP(k.HTTP()))), cfg.TLS)
 	s.serveGRPC(watched(1), cfg, func(g *grpc.Server) { pb.RegisterGRPCInferenceServiceServer(g, k) })
 	s.serveHTTP(l[2], guard(cfg.Token, metrics.Handler(s.models, cfg.GPUs)), cfg.TLS)
-	s.serveHTTP(watched(3), cfg.Spans.HTTP(faults.HTTP(llm)), cfg.TLS)
-	s.serveHTTP(watched(4), cfg.Spans.HTTP(guard(cfg.Token, faults.HTTP(torch))), cfg.TLS)
+	s.serveHTTP(watched(3), wrap(faults.HTTP(llm)), cfg.TLS)
+	s.serveHTTP(watched(4), wrap(guard(cfg.Token, faults.HTTP(torch))), cfg.TLS)
 	s.serveGRPC(watched(5), cfg, func(g *grpc.Server) {
 		tfserving.Register(g, tfserving.Config{Models: s.models, Log: s.log, Faults: faults})
 	})
@@ -199,7 +203,7 @@ func (s *Server) serveGRPC(l net.Listener, cfg Config, register func(*grpc.Serve
 		stand := &anyMethod{response: make([]byte, cfg.AnyMethod), delay: cfg.Delays[model.AnyMethod], clock: s.clock, log: s.log}
 		opts = append(opts, stand.options()...)
 	}
-	server := grpc.NewServer(slices.Concat(opts, guardGRPC(cfg.Token), cfg.Spans.GRPC())...)
+	server := grpc.NewServer(slices.Concat(opts, guardGRPC(cfg.Token), cfg.Options)...)
 	s.grpc = append(s.grpc, server)
 	if cfg.AnyMethod == 0 {
 		register(server)

@@ -1,45 +1,36 @@
-// Package spans tells how the server served the requests that a client traces: those with a sampled traceparent of W3C Trace
+// Package served tells how the server served the requests that a client traces: those with a sampled traceparent of W3C Trace
 // Context. It wraps handlers and services from the outside, so a server without a Sink has nothing of it in the path of a request.
 //
 // Times are taken right before data is passed on to be sent, so a span lies within the span of a client on the same machine.
-package spans
+package served
 
 import (
 	"encoding/hex"
 	"regexp"
 	"time"
+
+	"github.com/redline-bench/redline/internal/telemetry"
 )
 
-// Span is one request of a client that traces it, as the server served it. Times are nanoseconds of the wall clock.
-type Span struct {
-	Trace   [16]byte
-	Parent  [8]byte // the span of the client
-	Name    string  // method and path
-	Version string  // of HTTP
-	RPC     bool    // gRPC
-	Status  int     // of HTTP, or of gRPC
-	Failed  bool
-	// First is the time of the first part of the response; 0 if there was none. End is the time of the last part, or the time at which the
-	// server ended without a response.
-	Received, First, End int64
-}
+// request is a request that is being served.
+type request telemetry.Served
 
-// Sink takes spans. It must not block, and is called from many goroutines. A nil Sink takes none.
-type Sink func(Span)
+// Sink takes requests that were served. It must not block, and is called from many goroutines. A nil Sink takes none.
+type Sink func(telemetry.Served)
 
-// Start begins the span of a request with this traceparent. It is false if the client does not trace the request, or if there is
+// begin begins the span of a request with this traceparent. It is false if the client does not trace the request, or if there is
 // no sink.
-func (s Sink) Start(parent string) (Span, bool) {
+func (s Sink) begin(parent string) (request, bool) {
 	if s == nil || parent == "" {
-		return Span{}, false
+		return request{}, false
 	}
-	span, ok := parse(parent)
-	span.Received = time.Now().UnixNano()
-	return span, ok
+	p, ok := parse(parent)
+	p.Received = time.Now().UnixNano()
+	return p, ok
 }
 
-// Respond notes that a part of the response is about to be sent.
-func (s *Span) Respond() {
+// respond notes that a part of the response is about to be sent.
+func (s *request) respond() {
 	s.End = time.Now().UnixNano()
 	if s.First == 0 {
 		s.First = s.End
@@ -47,7 +38,7 @@ func (s *Span) Respond() {
 }
 
 // finish ends the span of a request without a response now.
-func (s *Span) finish() {
+func (s *request) finish() {
 	if s.First == 0 {
 		s.End = time.Now().UnixNano()
 	}
@@ -58,7 +49,7 @@ func (s *Span) finish() {
 var traceparent = regexp.MustCompile(`^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$`)
 
 // parse reads a traceparent; false if it is not valid or not sampled.
-func parse(text string) (s Span, ok bool) {
+func parse(text string) (s request, ok bool) {
 	m := traceparent.FindStringSubmatch(text)
 	if m == nil || m[1] == "ff" || m[1] == "00" && m[5] != "" {
 		return s, false

@@ -1,10 +1,12 @@
-package spans
+package served
 
 import (
 	"bufio"
 	"net"
 	"net/http"
 	"strconv"
+
+	"github.com/redline-bench/redline/internal/telemetry"
 )
 
 // HTTP gives the spans of a handler's requests to the sink.
@@ -13,7 +15,7 @@ func (s Sink) HTTP(next http.Handler) http.Handler {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if span, ok := s.Start(r.Header.Get("Traceparent")); ok {
+		if span, ok := s.begin(r.Header.Get("Traceparent")); ok {
 			s.serve(w, r, span, next)
 			return
 		}
@@ -22,7 +24,7 @@ func (s Sink) HTTP(next http.Handler) http.Handler {
 }
 
 // serve serves a traced request.
-func (s Sink) serve(w http.ResponseWriter, r *http.Request, span Span, next http.Handler) {
+func (s Sink) serve(w http.ResponseWriter, r *http.Request, span request, next http.Handler) {
 	span.Name, span.Version = r.Method+" "+r.URL.Path, "2"
 	if r.ProtoMajor == 1 {
 		span.Version = "1." + strconv.Itoa(r.ProtoMinor)
@@ -35,7 +37,7 @@ func (s Sink) serve(w http.ResponseWriter, r *http.Request, span Span, next http
 			span.Status = http.StatusOK // net/http sends an empty response
 		}
 		span.Failed = span.Status == 0 || span.Status >= http.StatusBadRequest || !ended
-		s(span)
+		s(telemetry.Served(span))
 	}()
 	next.ServeHTTP(answer, r)
 	ended = true
@@ -44,7 +46,7 @@ func (s Sink) serve(w http.ResponseWriter, r *http.Request, span Span, next http
 // response notes when the parts of a response are written.
 type response struct {
 	http.ResponseWriter
-	span  *Span
+	span  *request
 	taken bool // the connection was taken over
 }
 
@@ -52,7 +54,7 @@ type response struct {
 func (w *response) WriteHeader(status int) {
 	if w.span.Status == 0 && status >= http.StatusOK {
 		w.span.Status = status
-		w.span.Respond()
+		w.span.respond()
 	}
 	w.ResponseWriter.WriteHeader(status)
 }
@@ -62,7 +64,7 @@ func (w *response) Write(b []byte) (int, error) {
 	if w.span.Status == 0 {
 		w.span.Status = http.StatusOK
 	}
-	w.span.Respond()
+	w.span.respond()
 	return w.ResponseWriter.Write(b)
 }
 

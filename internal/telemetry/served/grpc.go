@@ -1,4 +1,4 @@
-package spans
+package served
 
 import (
 	"context"
@@ -8,6 +8,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+
+	"github.com/redline-bench/redline/internal/telemetry"
 )
 
 // GRPC gives the spans of a gRPC server's requests to the sink. A stream is one request: its messages have no metadata of their own.
@@ -25,7 +27,7 @@ func (s Sink) unary(ctx context.Context, in any, info *grpc.UnaryServerInfo, nex
 	}
 	out, err := next(ctx, in)
 	if err == nil {
-		span.Respond()
+		span.respond()
 	}
 	s.endRPC(span, info.FullMethod, int(status.Code(err)))
 	return out, err
@@ -44,31 +46,31 @@ func (s Sink) stream(server any, stream grpc.ServerStream, info *grpc.StreamServ
 	return err
 }
 
-func (s Sink) start(ctx context.Context) (Span, bool) {
+func (s Sink) start(ctx context.Context) (request, bool) {
 	if list := metadata.ValueFromIncomingContext(ctx, "traceparent"); len(list) == 1 {
-		return s.Start(list[0])
+		return s.begin(list[0])
 	}
-	return Span{}, false
+	return request{}, false
 }
 
 // endRPC gives the span of a gRPC request to the sink when its server has ended with a status code.
-func (s Sink) endRPC(span Span, method string, code int) {
+func (s Sink) endRPC(span request, method string, code int) {
 	span.finish()
 	span.Name, span.Version, span.RPC, span.Status, span.Failed = strings.TrimPrefix(method, "/"), "2", true, code, code != 0
-	s(span)
+	s(telemetry.Served(span))
 }
 
 // watchedStream notes when messages are sent.
 type watchedStream struct {
 	grpc.ServerStream
 	mu   sync.Mutex
-	span Span
+	span request
 }
 
 // SendMsg implements grpc.ServerStream.
 func (w *watchedStream) SendMsg(m any) error {
 	w.mu.Lock()
-	w.span.Respond()
+	w.span.respond()
 	w.mu.Unlock()
 	return w.ServerStream.SendMsg(m)
 }

@@ -1,4 +1,4 @@
-package spans
+package served
 
 import (
 	"encoding/hex"
@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"google.golang.org/grpc/metadata"
+
+	"github.com/redline-bench/redline/internal/telemetry"
 )
 
 func TestTraceparent(t *testing.T) {
@@ -48,7 +50,7 @@ func TestNoSink(t *testing.T) {
 
 // A request that is not traced is looked at and nothing else: nothing is allocated for it.
 func TestUntracedRequestsCostNothing(t *testing.T) {
-	s := Sink(func(Span) { t.Error("a request that is not traced has a span") })
+	s := Sink(func(telemetry.Served) { t.Error("a request that is not traced has a span") })
 	h := s.HTTP(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v2/models/simple/infer", nil)
 	ctx := metadata.NewIncomingContext(t.Context(), metadata.Pairs("user-agent", "test"))
