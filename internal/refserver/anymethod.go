@@ -43,7 +43,7 @@ func (a *anyMethod) answer(_ any, stream grpc.ServerStream) error {
 		return err
 	}
 	method, _ := grpc.MethodFromServerStream(stream) // the log can do without a name
-	a.log.Add(reqlog.Entry{Model: method, Parent: reqlog.ParentOf(stream.Context()), Received: received, Replied: time.Now()})
+	a.log.Add(received, reqlog.Entry{Model: method, Parent: reqlog.ParentOf(stream.Context())})
 	return nil
 }
 

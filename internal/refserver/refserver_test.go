@@ -142,7 +142,7 @@ func TestWrongRequests(t *testing.T) {
 	const step = `"inputs":[{"name":"INPUT","datatype":"INT32","shape":[1,1],"data":[5]}]}`
 	f("/v2/models/sequence_accumulate/infer", `{"parameters":{"sequence_id":777},`+step, 400, "for sequence 777 to model 'sequence_accumulate' must specify the START flag on the first request of the sequence")
 	f("/v2/models/sequence_accumulate/infer", `{`+step, 400, "must specify a non-zero or non-empty correlation ID")
-	f("/v2/repository/models/simple/load", "{}", 503, "explicit")
+	f("/v2/repository/models/simple/load", "{}", 503, "--model-control-mode explicit")
 	f("/v2/systemsharedmemory/region/x/register", `{"key":"/nonexist","offset":0,"byte_size":64}`, 500, "'/nonexist'")
 }
 

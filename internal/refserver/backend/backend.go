@@ -6,6 +6,8 @@ package backend
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strconv"
 	"time"
 
@@ -53,43 +55,40 @@ type Env struct {
 	Instances int
 }
 
-// Names are the backends that New knows.
-func Names() []string {
-	return []string{"identity", "add_sub", "accumulate", "sequence", "repeat", "delay", "fault", "blank", "tokenize", "mock_llm", "detokenize"}
+// one makes an instance that responds to one job after the other.
+func one(f func(cfg *kserve.ModelConfig) func(*Job)) constructor {
+	return func(cfg *kserve.ModelConfig, par params, env Env) (Instance, error) {
+		lat, err := newLatency(par, env)
+		return &each{lat, f(cfg)}, err
+	}
 }
+
+type constructor = func(cfg *kserve.ModelConfig, par params, env Env) (Instance, error)
+
+func backends() map[string]constructor {
+	return map[string]constructor{
+		"identity": one(identity), "delay": one(identity), "add_sub": one(addSub), "accumulate": one(accumulate), "sequence": one(sequence), "blank": newBlank,
+		"tokenize":   one(func(*kserve.ModelConfig) func(*Job) { return tokenize }),
+		"detokenize": one(func(*kserve.ModelConfig) func(*Job) { return detokenize }),
+		"repeat":     func(_ *kserve.ModelConfig, _ params, env Env) (Instance, error) { return &repeat{env: env}, nil },
+		"mock_llm":   newMockLLM,
+		"fault": func(cfg *kserve.ModelConfig, par params, env Env) (Instance, error) {
+			every := 0
+			if env.Instances > par.integer("fail_above", 0) {
+				every = par.integer("fail_every", 10)
+			}
+			return one(func(cfg *kserve.ModelConfig) func(*Job) { return fault(cfg, every) })(cfg, par, env)
+		},
+	}
+}
+
+// Names are the backends that New knows.
+func Names() []string { return slices.Sorted(maps.Keys(backends())) }
 
 // New makes an instance of the named backend for a model.
 func New(name string, cfg *kserve.ModelConfig, env Env) (Instance, error) {
-	par := params{cfg.GetParameters()}
-	lat, err := newLatency(par, env)
-	if err != nil {
-		return nil, err
-	}
-	switch name {
-	case "identity", "delay":
-		return &each{lat, identity(cfg)}, nil
-	case "fault":
-		every := 0
-		if env.Instances > par.integer("fail_above", 0) {
-			every = par.integer("fail_every", 10)
-		}
-		return &each{lat, fault(cfg, every)}, nil
-	case "blank":
-		return newBlank(cfg, par, lat, env)
-	case "add_sub":
-		return &each{lat, addSub(cfg)}, nil
-	case "accumulate":
-		return &each{lat, accumulate(cfg)}, nil
-	case "sequence":
-		return &each{lat, sequence(cfg)}, nil
-	case "repeat":
-		return &repeat{env: env}, nil
-	case "tokenize":
-		return &each{one: tokenize}, nil
-	case "detokenize":
-		return &each{one: detokenize}, nil
-	case "mock_llm":
-		return newMockLLM(par, env)
+	if f := backends()[name]; f != nil {
+		return f(cfg, params{cfg.GetParameters()}, env)
 	}
 	return nil, infer.Errorf(infer.InvalidArg, "unable to find backend '%s' for model '%s'; the built-in ones are %v", name, cfg.GetName(), Names())
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redline-bench/redline/internal/proto/kserve"
 	"github.com/redline-bench/redline/internal/refserver/tempo"
 	"github.com/redline-bench/redline/internal/tensor"
 )
@@ -64,7 +65,7 @@ type mockLLM struct {
 	pace *tempo.Pacer
 }
 
-func newMockLLM(par params, env Env) (*mockLLM, error) {
+func newMockLLM(_ *kserve.ModelConfig, par params, env Env) (Instance, error) {
 	t := env.Pace
 	for name, to := range map[string]*time.Duration{
 		"first_token_ms": &t.First, "per_token_ms": &t.Each, "prefill_ms_per_token": &t.Prefill,

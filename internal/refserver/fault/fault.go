@@ -20,32 +20,14 @@ import (
 // Header is the header by which a request selects a fault.
 const Header = "X-Redline-Fault"
 
-// Kind is the kind of a fault.
-type Kind string
-
-// The kinds.
-const (
-	Error     Kind = "error"
-	Delay     Kind = "delay"
-	Hang      Kind = "hang"
-	Reset     Kind = "reset"
-	Truncate  Kind = "truncate"
-	Length    Kind = "length"
-	Malformed Kind = "malformed"
-	Slow      Kind = "slow"
-	GoAway    Kind = "goaway"
-	Refuse    Kind = "refuse"
-	Die       Kind = "die"
-)
-
-var kinds = []Kind{Error, Delay, Hang, Reset, Truncate, Length, Malformed, Slow, GoAway, Refuse, Die}
+var kinds = []string{"error", "delay", "hang", "reset", "truncate", "length", "malformed", "slow", "goaway", "refuse", "die"}
 
 // Text is the message of a fault.
 const Text = "fault: failed on purpose"
 
 // Spec is one fault.
 type Spec struct {
-	Kind  Kind
+	Kind  string
 	Every int
 	For   time.Duration
 	seen  atomic.Int64
@@ -54,8 +36,8 @@ type Spec struct {
 // Parse reads KIND[,every=N][,for=TIME].
 func Parse(text string) (*Spec, error) {
 	parts := strings.Split(text, ",")
-	s := &Spec{Kind: Kind(parts[0]), Every: 1, For: 100 * time.Millisecond}
-	if s.Kind == Slow {
+	s := &Spec{Kind: parts[0], Every: 1, For: 100 * time.Millisecond}
+	if s.Kind == "slow" {
 		s.For = 10 * time.Millisecond
 	}
 	if !slices.Contains(kinds, s.Kind) {

@@ -51,27 +51,27 @@ func modelOf(path string) string {
 
 func (s *Set) serve(w http.ResponseWriter, r *http.Request, spec *Spec, next http.Handler) {
 	switch spec.Kind {
-	case Error:
+	case "error":
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusInternalServerError)
 		_, _ = w.Write([]byte(`{"error":"` + Text + `"}`)) // the client may be gone
-	case Delay:
+	case "delay":
 		if s.clock.For(r.Context(), spec.For) == nil {
 			next.ServeHTTP(w, r)
 		}
-	case Hang:
+	case "hang":
 		<-r.Context().Done()
-	case Reset:
+	case "reset":
 		conns.Reset(hijack(w))
-	case Refuse:
+	case "refuse":
 		s.board.Refuse()
 		next.ServeHTTP(w, r)
-	case Die:
+	case "die":
 		s.die()
-	case GoAway:
+	case "goaway":
 		w.Header().Set("Connection", "close")
 		next.ServeHTTP(w, r)
-	case Truncate, Length, Malformed, Slow:
+	case "truncate", "length", "malformed", "slow":
 		s.sendSpoiled(w, r, spec, next)
 	}
 }
@@ -105,21 +105,20 @@ func (s *Set) sendSpoiled(w http.ResponseWriter, r *http.Request, spec *Spec, ne
 	defer c.Close()
 	body, length := rec.body.Bytes(), rec.body.Len()
 	switch spec.Kind {
-	case Malformed:
+	case "malformed":
 		body = bytes.Repeat([]byte("{\xff]"), length/3+1)[:max(length, 1)]
 		length = len(body)
-	case Length:
+	case "length":
 		length += 64
-	case Truncate:
+	case "truncate":
 		body = body[:len(body)/2]
-	default:
 	}
 	var all bytes.Buffer
 	_ = (&http.Response{ // complains of a body that is too short
 		StatusCode: rec.status, ProtoMajor: 1, ProtoMinor: 1, Header: rec.header, ContentLength: int64(length), Body: io.NopCloser(bytes.NewReader(body)),
 	}).Write(&all)
 	step := all.Len()
-	if spec.Kind == Slow {
+	if spec.Kind == "slow" {
 		step = 1
 	}
 	for due := time.Now(); all.Len() > 0; due = due.Add(spec.For) {
@@ -154,27 +153,27 @@ func (s *Set) RPC(ctx context.Context, model string) (spoil func(proto.Message),
 		c = s.board.Conn(p.Addr.String())
 	}
 	switch spec.Kind {
-	case Error:
+	case "error":
 		return spoil, status.Error(codes.Internal, Text)
-	case Delay, Slow:
+	case "delay", "slow":
 		return spoil, s.clock.For(ctx, spec.For)
-	case Hang:
+	case "hang":
 		<-ctx.Done()
 		return spoil, ctx.Err()
-	case Malformed, Length:
+	case "malformed", "length":
 		return func(m proto.Message) { m.ProtoReflect().SetUnknown(garbage) }, nil
-	case Reset, Truncate:
+	case "reset", "truncate":
 		if c != nil {
 			conns.Reset(c)
 		}
 		return spoil, status.Error(codes.Unavailable, Text)
-	case GoAway:
+	case "goaway":
 		if c != nil {
 			_, _ = c.Write(goAway) // whole frames: the other writer sends whole frames too
 		}
-	case Refuse:
+	case "refuse":
 		s.board.Refuse()
-	case Die:
+	case "die":
 		s.die()
 	}
 	return spoil, nil

@@ -27,7 +27,7 @@ func (s *Server) ModelReady(_ context.Context, in *pb.ModelReadyRequest) (*pb.Mo
 // ServerMetadata describes the server: Triton 2.51, whose protocol it follows.
 func (s *Server) ServerMetadata(context.Context, *pb.ServerMetadataRequest) (*pb.ServerMetadataResponse, error) {
 	return &pb.ServerMetadataResponse{Name: "triton", Version: "2.51.0", Extensions: []string{
-		"sequence", "model_repository", "model_repository(unload_dependents)", "model_configuration",
+		"sequence", "model_repository", "model_configuration",
 		"system_shared_memory", "cuda_shared_memory", "binary_tensor_data", "parameters", "statistics", "trace",
 	}}, nil
 }
@@ -98,7 +98,7 @@ func (s *Server) RepositoryModelLoad(_ context.Context, in *pb.RepositoryModelLo
 
 // RepositoryModelUnload drops a model.
 func (s *Server) RepositoryModelUnload(_ context.Context, in *pb.RepositoryModelUnloadRequest) (*pb.RepositoryModelUnloadResponse, error) {
-	return &pb.RepositoryModelUnloadResponse{}, s.Models.Unload(in.GetModelName(), in.GetParameters()["unload_dependents"].GetBoolParam())
+	return &pb.RepositoryModelUnloadResponse{}, s.Models.Unload(in.GetModelName())
 }
 
 // TraceSetting changes and shows trace settings.

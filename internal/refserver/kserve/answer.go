@@ -61,9 +61,7 @@ func (s *Server) ModelInfer(ctx context.Context, in *pb.ModelInferRequest) (*pb.
 	spoil(out)
 	r.Trace.Mark("GRPC_SEND_END", time.Now())
 	r.Trace.End()
-	if s.Log.On() {
-		s.Log.Add(reqlog.Entry{Model: m.Name(), ID: r.ID, Parent: reqlog.ParentOf(ctx), Received: received, Replied: time.Now()})
-	}
+	s.Log.Add(received, reqlog.Entry{Model: m.Name(), ID: r.ID, Parent: reqlog.ParentOf(ctx)})
 	return out, nil
 }
 

@@ -51,7 +51,7 @@ func (s *Server) generate(x *exchange) (any, error) {
 		return nil, s.stream(x, m, r, responses, script)
 	}
 	s.whole(x, m, r, responses)
-	s.Log.Add(reqlog.Entry{Model: m.Name(), ID: r.ID, Parent: x.Request.Header.Get("Traceparent"), Received: received, Replied: time.Now()})
+	s.Log.Add(received, reqlog.Entry{Model: m.Name(), ID: r.ID, Parent: x.Request.Header.Get("Traceparent")})
 	return nil, nil
 }
 
@@ -160,7 +160,7 @@ func (s *Server) stream(x *exchange, m *model.Model, r *infer.Request, responses
 	}
 	replied := time.Now()
 	out.Told(func(times []int64, _ []int) {
-		s.Log.Add(reqlog.Entry{Model: m.Name(), ID: r.ID, Parent: x.Request.Header.Get("Traceparent"), Received: r.Received, Replied: replied, Events: times})
+		s.Log.Add(r.Received, reqlog.Entry{Model: m.Name(), ID: r.ID, Parent: x.Request.Header.Get("Traceparent"), Replied: replied.UnixNano(), Events: times})
 	})
 	if out.Cut() || errors.Is(err, stream.ErrCut) {
 		panic(http.ErrAbortHandler) // the way of net/http to end a connection within a response

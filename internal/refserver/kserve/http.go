@@ -150,7 +150,7 @@ func (s *Server) inferHTTP(x *exchange) (any, error) {
 	r.Trace.Mark("HTTP_SEND_END", time.Now())
 	if s.Log.On() {
 		_ = http.NewResponseController(x.ResponseWriter).Flush() // a client that has gone is noted anyway
-		s.Log.Add(reqlog.Entry{Model: m.Name(), ID: r.ID, Parent: x.Request.Header.Get("Traceparent"), Received: received, Replied: time.Now()})
+		s.Log.Add(received, reqlog.Entry{Model: m.Name(), ID: r.ID, Parent: x.Request.Header.Get("Traceparent")})
 	}
 	return nil, nil
 }

@@ -97,17 +97,7 @@ func (s *Server) load(x *exchange) (any, error) {
 	return nil, s.Models.Load(x.PathValue("model"), body.Parameters.Config)
 }
 
-func (s *Server) unload(x *exchange) (any, error) {
-	var body struct {
-		Parameters struct {
-			Dependents bool `json:"unload_dependents"`
-		}
-	}
-	if err := x.decode(&body); err != nil {
-		return nil, err
-	}
-	return nil, s.Models.Unload(x.PathValue("model"), body.Parameters.Dependents)
-}
+func (s *Server) unload(x *exchange) (any, error) { return nil, s.Models.Unload(x.PathValue("model")) }
 
 // traceSetting shows settings: a list of levels, and a text for each other one.
 func (s *Server) traceSetting(x *exchange) (any, error) {

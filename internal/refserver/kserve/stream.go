@@ -120,7 +120,7 @@ func (w *streamWriter) serve(in *pb.ModelInferRequest, spoil func(proto.Message)
 		}
 		if replied := time.Now(); q.model != nil {
 			q.times.Told(func(at []int64) {
-				w.Log.Add(reqlog.Entry{Model: q.model.Name(), ID: in.GetId(), Received: q.received, Replied: replied, Events: at})
+				w.Log.Add(q.received, reqlog.Entry{Model: q.model.Name(), ID: in.GetId(), Replied: replied.UnixNano(), Events: at})
 			})
 		}
 	})

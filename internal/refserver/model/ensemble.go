@@ -138,7 +138,7 @@ func (f *flow) request(s *kserve.ModelEnsembling_Step, tensors map[string]tensor
 func (f *flow) send(resp *infer.Response) {
 	resp.Version = f.ensemble.VersionText()
 	if traceAnswer(f.req.Trace, time.Now()); resp.Final {
-		traceEnd(f.req.Trace, time.Now())
+		f.req.Trace.Mark("REQUEST_END", time.Now())
 	}
 	f.req.Reply(resp)
 }

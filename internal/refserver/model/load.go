@@ -11,10 +11,13 @@ import (
 	"github.com/redline-bench/redline/internal/refserver/infer"
 )
 
+// errFixed refuses to load and unload.
+var errFixed = infer.Errorf(infer.Unavailable, "models are fixed: start the server with --model-control-mode explicit to load and unload them")
+
 // Load loads a model, or loads it again; override, if not empty, replaces its configuration.
 func (r *Repository) Load(name, override string) error {
 	if !r.opts.Explicit {
-		return infer.Errorf(infer.Unavailable, "explicit model load / unload is not allowed if polling is enabled")
+		return errFixed
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -230,35 +230,18 @@ func (r *Repository) load(name string, override *kserve.ModelConfig) error {
 	return nil
 }
 
-// Unload drops a model and, with dependents, the steps of an ensemble.
-func (r *Repository) Unload(name string, dependents bool) error {
+// Unload drops a model. Triton accepts the unloading of an unknown one.
+func (r *Repository) Unload(name string) error {
 	if !r.opts.Explicit {
-		return infer.Errorf(infer.Unavailable, "explicit model load / unload is not allowed if polling is enabled")
+		return errFixed
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	e := r.entries[name]
-	if e == nil {
-		return nil // Triton accepts the unloading of an unknown model
-	}
-	r.unload(e)
-	if dependents {
-		for _, s := range e.source.config.GetEnsembleScheduling().GetStep() {
-			if part := r.entries[s.GetModelName()]; part != nil {
-				r.unload(part)
-			}
-		}
+	if e := r.entries[name]; e != nil && e.state != "" {
+		go closeAll(e.models)
+		e.models, e.state, e.reason = nil, stateUnavailable, "unloaded"
 	}
 	return nil
-}
-
-func (r *Repository) unload(e *entry) {
-	old := e.models
-	e.models = nil
-	if e.state != "" {
-		e.state, e.reason = stateUnavailable, "unloaded"
-	}
-	go closeAll(old)
 }
 
 // Close unloads everything and returns when nothing runs.

@@ -109,14 +109,7 @@ func traceCompute(t *trace.Trace, e *execution, outputStart, end time.Time) {
 	t.Mark("COMPUTE_INPUT_END", e.inputEnd)
 	t.Mark("COMPUTE_OUTPUT_START", outputStart)
 	t.Mark("COMPUTE_END", end)
-	traceEnd(t, end)
-}
-
-func traceEnd(t *trace.Trace, at time.Time) {
-	t.Mark("REQUEST_END", at)
-	if t.Step() {
-		t.End()
-	}
+	t.Mark("REQUEST_END", end)
 }
 
 func (x *runner) count(r *infer.Request, start, end time.Time, st infer.Stages, err error) {

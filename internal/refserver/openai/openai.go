@@ -152,7 +152,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, a *api) {
 	id := cmp.Or(r.Header.Get("X-Request-Id"), p.id)
 	replied := time.Now()
 	p.out.Told(func(times []int64, tokens []int) {
-		h.cfg.Log.Add(reqlog.Entry{Model: r.URL.Path, ID: id, Parent: r.Header.Get("Traceparent"), Received: p.received, Replied: replied, Events: times, Tokens: tokens})
+		h.cfg.Log.Add(p.received, reqlog.Entry{Model: r.URL.Path, ID: id, Parent: r.Header.Get("Traceparent"), Replied: replied.UnixNano(), Events: times, Tokens: tokens})
 	})
 	if p.out.Cut() {
 		panic(http.ErrAbortHandler) // the way of net/http to end a connection within a response

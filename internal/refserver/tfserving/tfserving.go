@@ -101,7 +101,7 @@ func (s *service) Predict(ctx context.Context, in *pb.PredictRequest) (*pb.Predi
 		out.Outputs[t.Name] = toProto(t)
 	}
 	spoil(out)
-	s.Log.Add(reqlog.Entry{Model: m.Name(), Parent: reqlog.ParentOf(ctx), Received: received, Replied: time.Now()})
+	s.Log.Add(received, reqlog.Entry{Model: m.Name(), Parent: reqlog.ParentOf(ctx)})
 	return out, nil
 }
 

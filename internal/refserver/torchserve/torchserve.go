@@ -73,7 +73,7 @@ func (c *Config) predict(w http.ResponseWriter, r *http.Request) {
 		return // the client has gone
 	}
 	answer(w, http.StatusOK, map[string]any{"bytes": size})
-	c.Log.Add(reqlog.Entry{Model: r.PathValue("model"), Parent: r.Header.Get("Traceparent"), Received: received, Replied: time.Now()})
+	c.Log.Add(received, reqlog.Entry{Model: r.PathValue("model"), Parent: r.Header.Get("Traceparent")})
 }
 
 func failure(w http.ResponseWriter, status int, kind, text string) {

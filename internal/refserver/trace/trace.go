@@ -3,10 +3,10 @@
 package trace
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"os"
-	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -37,8 +37,7 @@ type Trace struct {
 	parent   uint64
 
 	mu    sync.Mutex
-	steps []line // of the ensemble's steps that have ended
-	lines []line
+	lines []line // of the request, with those of its steps
 }
 
 // line is a line of a file: what a trace is of, or a timestamp.
@@ -71,16 +70,12 @@ func (r *Recorder) number() uint64 {
 	return r.next
 }
 
-// Child begins the trace of a step of an ensemble. The caller must call its End.
+// Child begins the trace of a step of an ensemble.
 func (t *Trace) Child() *Trace {
 	if t == nil {
 		return nil
 	}
-	root := t.root
-	if root == nil {
-		root = t
-	}
-	return &Trace{recorder: t.recorder, options: t.options, root: root, id: t.recorder.number(), parent: t.id}
+	return &Trace{recorder: t.recorder, root: cmp.Or(t.root, t), id: t.recorder.number(), parent: t.id}
 }
 
 // Step reports whether this is a step of an ensemble.
@@ -102,27 +97,21 @@ func (t *Trace) Mark(name string, at time.Time) {
 
 func (t *Trace) add(l line) {
 	l.ID = t.id
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.lines = append(t.lines, l)
+	root := cmp.Or(t.root, t)
+	root.mu.Lock()
+	defer root.mu.Unlock()
+	root.lines = append(root.lines, l)
 }
 
-// End passes on the lines: those of a step to its request, those of a request to the recorder.
+// End passes on the lines of a request to the recorder.
 func (t *Trace) End() {
-	if t == nil {
+	if t == nil || t.root != nil {
 		return
 	}
 	t.mu.Lock()
-	all := slices.Concat(t.steps, t.lines)
-	t.steps, t.lines = nil, nil
-	t.mu.Unlock()
-	if t.root == nil {
-		t.recorder.keep(all, t.options)
-		return
-	}
-	t.root.mu.Lock()
-	defer t.root.mu.Unlock()
-	t.root.steps = append(t.root.steps, all...)
+	defer t.mu.Unlock()
+	t.recorder.keep(t.lines, t.options)
+	t.lines = nil
 }
 
 // keep writes a file when it is full. A trace that cannot be written is dropped: tracing must not stop the server.

@@ -30,8 +30,8 @@ func TestFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{
-		file + ".0": `[{"id":2,"model_name":"part","model_version":2,"parent_id":1},{"id":2,"timestamps":[{"name":"REQUEST_START","ns":5}]},` +
-			`{"id":1,"model_name":"chain","model_version":1,"request_id":"seven"},{"id":1,"timestamps":[{"name":"REQUEST_START","ns":4}]}]`,
+		file + ".0": `[{"id":1,"model_name":"chain","model_version":1,"request_id":"seven"},` +
+			`{"id":2,"model_name":"part","model_version":2,"parent_id":1},{"id":2,"timestamps":[{"name":"REQUEST_START","ns":5}]},{"id":1,"timestamps":[{"name":"REQUEST_START","ns":4}]}]`,
 		file: `[{"id":3,"timestamps":[{"name":"REQUEST_START","ns":9}]}]`,
 	} {
 		text, err := os.ReadFile(name)
