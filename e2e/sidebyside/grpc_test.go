@@ -185,10 +185,6 @@ var others = []struct {
 		_, err := c.SystemSharedMemoryUnregister(ctx, &pb.SystemSharedMemoryUnregisterRequest{Name: "r"})
 		return err
 	}},
-	{"trace of an unknown model", func(ctx context.Context, c pb.GRPCInferenceServiceClient) error {
-		_, err := c.TraceSetting(ctx, &pb.TraceSettingRequest{ModelName: "nobody"})
-		return err
-	}},
 	{"trace of an unknown level", func(ctx context.Context, c pb.GRPCInferenceServiceClient) error {
 		_, err := c.TraceSetting(ctx, &pb.TraceSettingRequest{Settings: map[string]*pb.TraceSettingRequest_SettingValue{"trace_level": {Value: []string{"LOUD"}}}})
 		return err

@@ -187,7 +187,6 @@ var adminCases = []request{
 	{name: "register with broken JSON", path: "/v2/systemsharedmemory/region/r/register", body: `{`},
 	{name: "status of an unknown region", method: http.MethodGet, path: "/v2/systemsharedmemory/region/r/status"},
 	{name: "unregister an unknown region", path: "/v2/systemsharedmemory/region/r/unregister"},
-	{name: "trace of an unknown model", method: http.MethodGet, path: "/v2/models/nobody/trace/setting"},
 	{name: "trace of an unknown level", path: "/v2/trace/setting", body: `{"trace_level":["LOUD"]}`, why: "each answers with the name of its own trace file"},
 	{name: "trace rate is no number", path: "/v2/trace/setting", body: `{"trace_rate":"often"}`},
 	{name: "trace to another file", path: "/v2/trace/setting", body: `{"trace_file":"/tmp/x"}`},

@@ -156,10 +156,9 @@ def settings(_, c):
         return {k: v if isinstance(v, list) else [v] for k, v in got.items()}
 
     assert values(c.get_trace_settings())["trace_level"] == ["OFF"]
-    got = values(c.update_trace_settings(model_name="simple", settings={"trace_level": ["TIMESTAMPS"], "trace_rate": "5"}))
+    got = values(c.update_trace_settings(settings={"trace_level": ["TIMESTAMPS"], "trace_rate": "5"}))
     assert got["trace_level"] == ["TIMESTAMPS"] and got["trace_rate"] == ["5"], got
-    assert values(c.get_trace_settings())["trace_level"] == ["OFF"]
-    got = values(c.update_trace_settings(model_name="simple", settings={"trace_level": None, "trace_rate": None}))
+    got = values(c.update_trace_settings(settings={"trace_level": None, "trace_rate": None}))
     assert got["trace_level"] == ["OFF"] and got["trace_rate"] == ["1000"], got
 
 

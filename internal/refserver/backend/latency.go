@@ -10,17 +10,7 @@ import (
 	"github.com/redline-bench/redline/internal/refserver/tempo"
 )
 
-// latency is a scripted execution time. The parameters of a model set it:
-//
-//	execute_delay_ms, sleep_ms   the mean, in milliseconds
-//	per_item_ms                  added for each element of the batch
-//	free_items                   number of elements that per_item_ms is not added for
-//	crowd_above, crowd_share     the time is longer by this share for each instance of the model above so many
-//	delay_distribution           constant (default), exponential, normal, lognormal or bimodal
-//	delay_stddev_ms              the spread of the last three
-//	delay_seed                   makes them repeat
-//	gapless                      true: an execution begins when its requests were received or the one before was to end, however late it is run
-//	drift_share, drift_ms        the time is longer by this share at first, and by 1/e of it after so long
+// latency is a scripted execution time. The parameters of a model set it; docs/refserver.md lists them.
 type latency struct {
 	clock     *pause.Clock
 	mean      time.Duration

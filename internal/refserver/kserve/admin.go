@@ -101,25 +101,19 @@ func (s *Server) RepositoryModelUnload(_ context.Context, in *pb.RepositoryModel
 	return &pb.RepositoryModelUnloadResponse{}, s.Models.Unload(in.GetModelName())
 }
 
-// TraceSetting changes and shows trace settings.
+// TraceSetting changes and shows trace settings. Models have none of their own.
 func (s *Server) TraceSetting(_ context.Context, in *pb.TraceSettingRequest) (*pb.TraceSettingResponse, error) {
-	if in.GetModelName() != "" {
-		if _, err := s.Models.Get(in.GetModelName(), ""); err != nil {
-			return nil, bad("%v", err)
-		}
+	changes := settings{}
+	for name, v := range in.GetSettings() {
+		changes[name] = v.GetValue()
 	}
-	if len(in.GetSettings()) > 0 {
-		changes := settings{}
-		for name, v := range in.GetSettings() {
-			changes[name] = v.GetValue()
-		}
-		if err := s.Trace.update(in.GetModelName(), changes); err != nil {
-			return nil, err
-		}
+	if in.GetModelName() != "" && len(changes) > 0 {
+		return nil, infer.Errorf(infer.Unsupported, "trace settings are those of the server: leave out the model '%s'", in.GetModelName())
 	}
+	now, err := s.Trace.update(changes)
 	out := &pb.TraceSettingResponse{Settings: map[string]*pb.TraceSettingResponse_SettingValue{}}
-	for name, values := range s.Trace.get(in.GetModelName()) {
+	for name, values := range now {
 		out.Settings[name] = &pb.TraceSettingResponse_SettingValue{Value: values}
 	}
-	return out, nil
+	return out, err
 }

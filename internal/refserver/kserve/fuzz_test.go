@@ -49,7 +49,7 @@ func simpleRequest() *pb.ModelInferRequest {
 // A request over HTTP, whatever its bytes are, has a response with a status, and JSON where it is an error.
 func FuzzHTTP(f *testing.F) {
 	h := newServer(f).HTTP()
-	paths := []string{"simple/infer", "simple_string/infer", "simple_identity/infer", "simple/generate", "simple/trace/setting"}
+	paths := []string{"simple/infer", "simple_string/infer", "simple_identity/infer", "simple/generate", "simple_string/generate"}
 	f.Add(uint8(0), "", `{"inputs":[`+first+`,`+second+`]}`)
 	f.Add(uint8(0), "35", `{"inputs":[{"name":"INPUT0","datatype":"INT32","shape":[1,16],"parameters":{"binary_data_size":64}}]}`)
 	f.Add(uint8(2), "", `{"inputs":[{"name":"INPUT0","datatype":"BYTES","shape":[1,1],"data":["x"]}],"outputs":[{"name":"OUTPUT0","parameters":{"classification":1}}]}`)

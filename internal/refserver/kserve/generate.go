@@ -42,7 +42,7 @@ func (s *Server) generate(x *exchange) (any, error) {
 	}
 	responses := infer.NewMailbox()
 	r.Reply = responses.Put
-	s.trace(r, m, "HTTP_RECV", received)
+	s.trace(r, "HTTP_RECV", received)
 	defer r.Trace.End()
 	if err := m.Infer(r); err != nil {
 		return nil, err

@@ -60,7 +60,7 @@ func (s *Server) answerOnce(ctx context.Context, m *model.Model, in *pb.ModelInf
 	if err != nil {
 		return nil, nil, err
 	}
-	s.trace(r, m, mark, began)
+	s.trace(r, mark, began)
 	var out *pb.ModelInferResponse
 	resp, err := m.Run(r)
 	if err == nil {
@@ -73,8 +73,8 @@ func (s *Server) answerOnce(ctx context.Context, m *model.Model, in *pb.ModelInf
 }
 
 // trace begins the trace of a request, if the settings select it.
-func (s *Server) trace(r *infer.Request, m *model.Model, mark string, began time.Time) {
-	r.Trace = s.Trace.Sample(m.Name())
+func (s *Server) trace(r *infer.Request, mark string, began time.Time) {
+	r.Trace = s.Trace.Sample()
 	r.Trace.Mark(mark+"_START", began)
 	r.Trace.Mark(mark+"_END", r.Received)
 }

@@ -31,12 +31,12 @@ func (s *Server) HTTP() http.Handler {
 	}
 	for _, model := range []string{" /v2/models/{model}", " /v2/models/{model}/versions/{version}"} {
 		for verb, f := range map[string]endpoint{
-			"": (*Server).modelMetadata, "/ready": (*Server).modelReady, "/config": (*Server).modelConfig, "/stats": (*Server).modelStatistics, "/trace/setting": (*Server).traceSetting,
+			"": (*Server).modelMetadata, "/ready": (*Server).modelReady, "/config": (*Server).modelConfig, "/stats": (*Server).modelStatistics,
 		} {
 			add("GET"+model+verb, f)
 		}
 		for verb, f := range map[string]endpoint{
-			"/infer": (*Server).inferHTTP, "/generate": (*Server).generate, "/generate_stream": (*Server).generate, "/trace/setting": (*Server).traceSetting,
+			"/infer": (*Server).inferHTTP, "/generate": (*Server).generate, "/generate_stream": (*Server).generate,
 		} {
 			add("POST"+model+verb, f)
 		}
@@ -105,19 +105,19 @@ func (s *Server) traceSetting(x *exchange) (any, error) {
 	if err := x.decode(&body); err != nil {
 		return nil, err
 	}
-	in := &pb.TraceSettingRequest{ModelName: x.PathValue("model"), Settings: map[string]*pb.TraceSettingRequest_SettingValue{}}
+	changes := settings{}
 	for name, raw := range body {
 		var values []string
 		if json.Unmarshal(raw, &values) != nil { // a text or a number
 			values = []string{strings.Trim(string(raw), `"`)}
 		}
-		in.Settings[name] = &pb.TraceSettingRequest_SettingValue{Value: values}
+		changes[name] = values
 	}
-	got, err := s.TraceSetting(x.Context(), in)
+	now, err := s.Trace.update(changes)
 	out := map[string]any{}
-	for name, v := range got.GetSettings() {
-		if out[name] = v.GetValue()[0]; name == "trace_level" {
-			out[name] = v.GetValue()
+	for name, values := range now {
+		if out[name] = values[0]; name == "trace_level" {
+			out[name] = values
 		}
 	}
 	return out, err

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"github.com/redline-bench/redline/internal/refserver/infer"
 	"github.com/redline-bench/redline/internal/refserver/trace"
@@ -23,109 +22,76 @@ func defaultTrace() settings {
 	}
 }
 
-// TraceSettings holds the trace settings of the server and those of single models, and decides which requests are traced.
+// TraceSettings holds the trace settings of the server, and decides which requests are traced.
 type TraceSettings struct {
 	recorder trace.Recorder
-	on       atomic.Bool // some request may be traced
 
-	mu     sync.Mutex
-	scopes map[string]*scope // of models that have settings of their own, and of the server under ""
-}
-
-// scope is the settings that differ from the default, or for a model from the server's, and how many requests they were for.
-type scope struct {
-	settings
-	seen, traced int
+	mu           sync.Mutex
+	now          settings
+	seen, traced int // requests since the settings changed
 }
 
 // NewTraceSettings makes the settings of a server that starts: only now can the file be set. Levels are separated by "+".
 func NewTraceSettings(start map[string]string) (*TraceSettings, error) {
-	t := &TraceSettings{scopes: map[string]*scope{"": {settings: settings{}}}}
+	t := &TraceSettings{now: defaultTrace()}
+	t.now["trace_file"] = []string{start["trace_file"]}
 	changes := settings{}
 	for name, value := range start {
-		switch known := defaultTrace(); {
-		case known[name] == nil:
-			return nil, fmt.Errorf("there is no trace setting %q; use one of %v", name, slices.Sorted(maps.Keys(known)))
-		case name == "trace_file":
-			t.scopes[""].settings[name] = []string{value}
-		default:
+		if t.now[name] == nil {
+			return nil, fmt.Errorf("there is no trace setting %q; use one of %v", name, slices.Sorted(maps.Keys(t.now)))
+		}
+		if name != "trace_file" {
 			changes[name] = strings.Split(value, "+")
 		}
 	}
-	return t, t.update("", changes)
+	_, err := t.update(changes)
+	return t, err
 }
 
-// Sample decides whether a request of a model is traced; nil if not.
-func (t *TraceSettings) Sample(model string) *trace.Trace {
-	if !t.on.Load() {
-		return nil
-	}
+// Sample decides whether a request is traced; nil if not.
+func (t *TraceSettings) Sample() *trace.Trace {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	now, s := t.of(model), t.scopes[model]
-	if s == nil {
-		s = t.scopes[""]
+	if !slices.Contains(t.now["trace_level"], "TIMESTAMPS") {
+		return nil
 	}
 	number := func(name string) int {
-		n, _ := strconv.Atoi(now[name][0]) // checked when it was set
+		n, _ := strconv.Atoi(t.now[name][0]) // checked when it was set
 		return n
 	}
-	s.seen++
+	t.seen++
 	most := number("trace_count")
-	if s.seen%max(number("trace_rate"), 1) != 0 || !slices.Contains(now["trace_level"], "TIMESTAMPS") || most >= 0 && s.traced >= most {
+	if t.seen%max(number("trace_rate"), 1) != 0 || most >= 0 && t.traced >= most {
 		return nil
 	}
-	s.traced++
-	return t.recorder.Start(trace.Options{File: now["trace_file"][0], Every: number("log_frequency")})
+	t.traced++
+	return t.recorder.Start(trace.Options{File: t.now["trace_file"][0], Every: number("log_frequency")})
 }
 
-// of is the settings that hold for a model, or for the server if it is empty. The caller holds the lock.
-func (t *TraceSettings) of(model string) settings {
-	now := defaultTrace()
-	maps.Copy(now, t.scopes[""].settings)
-	if s := t.scopes[model]; s != nil {
-		maps.Copy(now, s.settings)
-	}
-	return now
-}
-
-// get is of for callers without the lock.
-func (t *TraceSettings) get(model string) settings {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.of(model)
-}
-
-// update changes settings of a model, or of the server; no values bring back the default. Traces that are not written yet are written
-// first, as Triton does.
-func (t *TraceSettings) update(model string, changes settings) error {
+// update changes settings, and returns what holds then; no values bring back the default. Traces that are not written yet are written
+// when settings change, as by Triton.
+func (t *TraceSettings) update(changes settings) (settings, error) {
 	for name, values := range changes {
 		if err := checkTrace(name, values); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	s := &scope{settings: settings{}}
-	if old := t.scopes[model]; old != nil {
-		s.settings = old.settings
-	}
-	t.scopes[model] = s
 	for name, values := range changes {
-		switch {
-		case defaultTrace()[name] == nil || name == "trace_file": // Triton ignores what it does not know
+		switch known := defaultTrace(); {
+		case known[name] == nil || name == "trace_file": // Triton ignores what it does not know
 		case len(values) == 0:
-			delete(s.settings, name)
+			t.now[name] = known[name]
 		default:
-			s.settings[name] = values
+			t.now[name] = values
 		}
 	}
-	on := false
-	for _, s := range t.scopes {
-		on = on || slices.Contains(s.settings["trace_level"], "TIMESTAMPS")
+	if len(changes) == 0 {
+		return maps.Clone(t.now), nil
 	}
-	t.on.Store(on)
-	return t.close()
+	t.seen, t.traced = 0, 0
+	return maps.Clone(t.now), t.recorder.Close(t.now["trace_file"][0])
 }
 
 func checkTrace(name string, values []string) error {
@@ -150,7 +116,5 @@ func checkTrace(name string, values []string) error {
 func (t *TraceSettings) Close() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.close()
+	return t.recorder.Close(t.now["trace_file"][0])
 }
-
-func (t *TraceSettings) close() error { return t.recorder.Close(t.of("")["trace_file"][0]) }

@@ -96,7 +96,7 @@ func (w *streamWriter) serve(in *pb.ModelInferRequest, spoil func(proto.Message)
 	ordered := err != nil || !q.model.Decoupled()
 	if err == nil {
 		q.req.Reply = q.responses.Put
-		w.trace(q.req, q.model, "GRPC_WAITREAD", q.received)
+		w.trace(q.req, "GRPC_WAITREAD", q.received)
 		if err = q.model.Infer(q.req); err != nil {
 			q.req.Trace.End()
 		}
