@@ -149,7 +149,7 @@ func (s *Server) serve(cfg Config, l []net.Listener) error {
 	}
 	watched := func(i int) net.Listener { return board.Listener(l[i]) }
 	k := kserve.New(kserve.Config{Models: s.models, Trace: trace, Log: s.log, Conns: board, Faults: faults})
-	llm, err := openai.New(openai.Config{Pace: pace, Token: cfg.Token, Clock: s.clock, Log: s.log, Conns: board})
+	llm, err := openai.New(openai.Config{Pace: pace, Clock: s.clock, Log: s.log, Conns: board})
 	if err != nil {
 		return err
 	}
@@ -157,7 +157,7 @@ func (s *Server) serve(cfg Config, l []net.Listener) error {
 	s.serveHTTP(watched(0), wrap(guard(cfg.Token, faults.HTTP(k.HTTP()))), cfg.TLS)
 	s.serveGRPC(watched(1), cfg, func(g *grpc.Server) { pb.RegisterGRPCInferenceServiceServer(g, k) })
 	s.serveHTTP(l[2], guard(cfg.Token, metrics.Handler(s.models, cfg.GPUs)), cfg.TLS)
-	s.serveHTTP(watched(3), wrap(faults.HTTP(llm)), cfg.TLS)
+	s.serveHTTP(watched(3), wrap(guard(cfg.Token, faults.HTTP(llm))), cfg.TLS)
 	s.serveHTTP(watched(4), wrap(guard(cfg.Token, faults.HTTP(torch))), cfg.TLS)
 	s.serveGRPC(watched(5), cfg, func(g *grpc.Server) {
 		tfserving.Register(g, tfserving.Config{Models: s.models, Log: s.log, Faults: faults})

@@ -55,10 +55,7 @@ func (x *exchange) fail(err error) {
 }
 
 func errorBody(err error) []byte {
-	body, failed := json.Marshal(map[string]string{"error": err.Error()})
-	if failed != nil {
-		body = []byte(`{"error":"the error cannot be written"}`)
-	}
+	body, _ := json.Marshal(map[string]string{"error": err.Error()}) // texts can always be written
 	return body
 }
 

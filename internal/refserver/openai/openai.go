@@ -10,7 +10,6 @@ package openai
 
 import (
 	"cmp"
-	"crypto/subtle"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -30,7 +29,6 @@ import (
 // Config sets up the model.
 type Config struct {
 	Pace  *tempo.Pacer
-	Token string // if not empty, the bearer token that clients must send
 	Clock *pause.Clock
 	Log   *reqlog.Log
 	// Conns records when responses over HTTP/2 were sent; nil if there is no log.
@@ -75,16 +73,8 @@ func New(cfg Config) (*Handler, error) {
 	return h, nil
 }
 
-// ServeHTTP checks the bearer and finds the interface.
-func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if h.cfg.Token != "" && !same(r.Header.Get("Authorization"), "Bearer "+h.cfg.Token) && !same(r.Header.Get("X-Api-Key"), h.cfg.Token) {
-		write(w, http.StatusUnauthorized, jsonType, `{"error":{"message":"Incorrect API key provided.","type":"invalid_request_error","param":null,"code":null}}`)
-		return
-	}
-	h.mux.ServeHTTP(w, r)
-}
-
-func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
+// ServeHTTP finds the interface.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.mux.ServeHTTP(w, r) }
 
 // page is one request, the response to it, and what templates know of both.
 type page struct {

@@ -103,7 +103,7 @@ func readEmbeddings(p *page) error {
 		inputs = list // texts, or lists of ids
 	}
 	for _, in := range inputs {
-		p.prompt += promptWords(in)
+		p.prompt += words(in)
 		vector := make([]float32, dimensions)
 		for k := range vector {
 			vector[k] = float32(crc32.ChecksumIEEE(append([]byte{byte(k), byte(k >> 8)}, in...))%2000)/1000 - 1

@@ -120,17 +120,13 @@ func (p *page) tools(finish string) {
 	}
 }
 
-type message struct{ Content json.RawMessage }
-
 // messages reads the messages of a chat.
 func (p *page) messages() {
-	var list []message
+	var list []any
 	if p.get("messages", &list); len(list) == 0 && p.err == nil {
 		p.err = bad("messages: at least one message is required")
 	}
-	for _, m := range list {
-		p.prompt += contentWords(m.Content)
-	}
+	p.prompt = words(list)
 }
 
 // completion reads what chat completions and completions have in common.
@@ -167,14 +163,14 @@ func readChat(p *page) error {
 
 func readCompletions(p *page) error {
 	p.length("max_tokens")
-	p.prompt = promptWords(p.fields["prompt"])
+	p.prompt = words(p.fields["prompt"])
 	return p.completion()
 }
 
 func readResponses(p *page) error {
 	var reasoning struct{ Effort string }
 	p.length("max_output_tokens")
-	p.prompt = promptWords(p.fields["input"])
+	p.prompt = words(p.fields["input"])
 	p.get("reasoning", &reasoning)
 	p.think(reasoning.Effort != "" && reasoning.Effort != "none")
 	p.tools("")
@@ -188,7 +184,7 @@ func readMessages(p *page) error {
 	}
 	p.length("max_tokens")
 	p.messages()
-	p.prompt += contentWords(p.fields["system"])
+	p.prompt += words(p.fields["system"])
 	p.get("thinking", &thinking)
 	p.think(thinking.Type == "enabled")
 	p.finish = "max_tokens"

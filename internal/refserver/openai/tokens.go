@@ -67,45 +67,24 @@ const defaultTokens = 16
 // maxAnswer limits one response, so that a mistyped length does not stream for days.
 const maxAnswer = 1 << 20
 
-// words counts the tokens of a text: its words.
-func words(text string) int { return len(strings.Fields(text)) }
-
-// contentWords counts the words of a message, whose content is a text or a list of parts.
-func contentWords(raw json.RawMessage) int {
-	var text string
-	if json.Unmarshal(raw, &text) == nil {
-		return words(text)
-	}
-	var parts []struct {
-		Text string `json:"text"`
-	}
-	_ = json.Unmarshal(raw, &parts) // what is neither has no words
+// words counts the tokens of a prompt, which may be nested in any way: the words of texts, token ids, and the content of messages.
+func words(prompt any) int {
 	n := 0
-	for _, p := range parts {
-		n += words(p.Text)
-	}
-	return n
-}
-
-// promptWords counts a prompt: a text, a list of texts, of token ids, or of messages.
-func promptWords(raw json.RawMessage) int {
-	var text string
-	if json.Unmarshal(raw, &text) == nil {
-		return words(text)
-	}
-	var list []json.RawMessage
-	_ = json.Unmarshal(raw, &list) // what is neither has no words
-	n := 0
-	for _, item := range list {
-		var m message
-		switch {
-		case json.Unmarshal(item, &text) == nil:
-			n += words(text)
-		case json.Unmarshal(item, &m) == nil && m.Content != nil:
-			n += contentWords(m.Content)
-		default:
-			n++
+	switch p := prompt.(type) {
+	case json.RawMessage:
+		var v any
+		_ = json.Unmarshal(p, &v) // what is missing has no words
+		return words(v)
+	case string:
+		return len(strings.Fields(p))
+	case float64:
+		return 1
+	case []any:
+		for _, item := range p {
+			n += words(item)
 		}
+	case map[string]any:
+		return words(p["text"]) + words(p["content"])
 	}
 	return n
 }

@@ -31,8 +31,6 @@ func Distribution(kind string, dev time.Duration, rnd *rand.Rand) (func(mean tim
 			mu := math.Log(float64(mean)) - variance/2
 			return time.Duration(math.Exp(mu + math.Sqrt(variance)*rnd.NormFloat64()))
 		}, nil
-	}
-	switch kind {
 	case "exponential":
 		return func(mean time.Duration) time.Duration { return time.Duration(rnd.ExpFloat64() * float64(mean)) }, nil
 	case "bimodal": // one in ten takes three deviations longer; the others are shorter, so that mean and deviation are kept

@@ -41,29 +41,29 @@ func New(cfg Config) http.Handler {
 	return mux
 }
 
-// predict reads the parts of a form, or the whole body if it is not a form.
-func (c *Config) predict(w http.ResponseWriter, r *http.Request) {
-	size := int64(0)
+// sizeOf reads the parts of a form, or the whole body if it is not a form.
+func sizeOf(r *http.Request) (size int64, err error) {
 	form, err := r.MultipartReader()
 	if err != nil {
-		size, err = io.Copy(io.Discard, r.Body)
-	} else {
-		for {
-			part, next := form.NextPart()
-			if next != nil {
-				if !errors.Is(next, io.EOF) {
-					err = next
-				}
-				break
-			}
-			n, copied := io.Copy(io.Discard, part)
-			size += n
-			if copied != nil {
-				err = copied
-				break
-			}
+		return io.Copy(io.Discard, r.Body)
+	}
+	for {
+		part, err := form.NextPart()
+		if errors.Is(err, io.EOF) {
+			return size, nil
+		}
+		var n int64
+		if err == nil {
+			n, err = io.Copy(io.Discard, part)
+		}
+		if size += n; err != nil {
+			return size, err
 		}
 	}
+}
+
+func (c *Config) predict(w http.ResponseWriter, r *http.Request) {
+	size, err := sizeOf(r)
 	received := time.Now()
 	if err != nil {
 		failure(w, http.StatusBadRequest, "BadRequestException", err.Error())
