@@ -23,7 +23,6 @@ const (
 	Unsupported
 	AlreadyExists
 	Canceled
-	TooLarge
 )
 
 // statuses carry the kinds over HTTP and gRPC.
@@ -35,7 +34,7 @@ var statuses = [...]struct {
 	InvalidArg: {http.StatusBadRequest, codes.InvalidArgument}, Malformed: {http.StatusInternalServerError, codes.InvalidArgument},
 	BadVersion: {http.StatusNotFound, codes.InvalidArgument}, Unavailable: {http.StatusServiceUnavailable, codes.Unavailable},
 	Unsupported: {http.StatusNotImplemented, codes.Unimplemented}, AlreadyExists: {http.StatusBadRequest, codes.AlreadyExists},
-	Canceled: {http.StatusBadRequest, codes.Canceled}, TooLarge: {http.StatusRequestEntityTooLarge, codes.ResourceExhausted},
+	Canceled: {http.StatusBadRequest, codes.Canceled},
 }
 
 // Error is a failure with its kind; its text is what the client sees.

@@ -45,10 +45,10 @@ func (s *Server) ModelMetadata(_ context.Context, in *pb.ModelMetadataRequest) (
 		}
 		return out
 	}
-	d := m.Describe()
+	ins, outs := m.Describe()
 	return &pb.ModelMetadataResponse{
 		Name: m.Name(), Versions: s.Models.Versions(m.Name()), Platform: m.Platform(),
-		Inputs: tensors(d.Inputs), Outputs: tensors(d.Outputs),
+		Inputs: tensors(ins), Outputs: tensors(outs),
 	}, nil
 }
 

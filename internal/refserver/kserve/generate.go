@@ -33,7 +33,8 @@ func (s *Server) generate(x *exchange) (any, error) {
 	}
 	received := time.Now()
 	in := &pb.ModelInferRequest{ModelName: m.Name()}
-	if err := flat(in, m.Describe().Inputs, body); err != nil {
+	declared, _ := m.Describe()
+	if err := flat(in, declared, body); err != nil {
 		return nil, err
 	}
 	r, err := s.request(x.Context(), in, received)

@@ -124,36 +124,28 @@ func (s *Server) inputs(r *infer.Request, in *pb.ModelInferRequest) error {
 
 // typed turns typed contents into raw data.
 func typed(t *tensor.Tensor, c *pb.InferTensorContents) ([]byte, error) {
-	switch {
-	case len(c.GetBoolContents()) > 0:
-		return packed(t, c.GetBoolContents(), tensor.Bool)
-	case len(c.GetIntContents()) > 0:
-		return packed(t, c.GetIntContents(), tensor.Int32, tensor.Int8, tensor.Int16)
-	case len(c.GetInt64Contents()) > 0:
-		return packed(t, c.GetInt64Contents(), tensor.Int64)
-	case len(c.GetUintContents()) > 0:
-		return packed(t, c.GetUintContents(), tensor.Uint32, tensor.Uint8, tensor.Uint16)
-	case len(c.GetUint64Contents()) > 0:
-		return packed(t, c.GetUint64Contents(), tensor.Uint64)
-	case len(c.GetFp32Contents()) > 0:
-		return packed(t, c.GetFp32Contents(), tensor.FP32)
-	case len(c.GetFp64Contents()) > 0:
-		return packed(t, c.GetFp64Contents(), tensor.FP64)
-	case len(c.GetBytesContents()) > 0:
-		if t.Type != tensor.Bytes {
-			return packed[bool](t, nil, tensor.Bytes)
+	for _, list := range []struct {
+		size  int
+		data  func() []byte
+		kinds []tensor.Datatype
+	}{
+		{len(c.GetBoolContents()), func() []byte { return tensor.Pack(t.Type, c.GetBoolContents()) }, []tensor.Datatype{tensor.Bool}},
+		{len(c.GetIntContents()), func() []byte { return tensor.Pack(t.Type, c.GetIntContents()) }, []tensor.Datatype{tensor.Int32, tensor.Int8, tensor.Int16}},
+		{len(c.GetInt64Contents()), func() []byte { return tensor.Pack(t.Type, c.GetInt64Contents()) }, []tensor.Datatype{tensor.Int64}},
+		{len(c.GetUintContents()), func() []byte { return tensor.Pack(t.Type, c.GetUintContents()) }, []tensor.Datatype{tensor.Uint32, tensor.Uint8, tensor.Uint16}},
+		{len(c.GetUint64Contents()), func() []byte { return tensor.Pack(t.Type, c.GetUint64Contents()) }, []tensor.Datatype{tensor.Uint64}},
+		{len(c.GetFp32Contents()), func() []byte { return tensor.Pack(t.Type, c.GetFp32Contents()) }, []tensor.Datatype{tensor.FP32}},
+		{len(c.GetFp64Contents()), func() []byte { return tensor.Pack(t.Type, c.GetFp64Contents()) }, []tensor.Datatype{tensor.FP64}},
+		{len(c.GetBytesContents()), func() []byte { return tensor.PackBytes(c.GetBytesContents()) }, []tensor.Datatype{tensor.Bytes}},
+	} {
+		if list.size > 0 && !slices.Contains(list.kinds, t.Type) {
+			return nil, bad("input '%s' is %s, but its contents are %s", t.Name, t.Type, list.kinds[0])
 		}
-		return tensor.PackBytes(c.GetBytesContents()), nil
+		if list.size > 0 {
+			return list.data(), nil
+		}
 	}
 	return nil, nil
-}
-
-// packed is the raw form of elements that a tensor of one of the kinds may have.
-func packed[T bool | int32 | int64 | uint32 | uint64 | float32 | float64](t *tensor.Tensor, elems []T, kinds ...tensor.Datatype) ([]byte, error) {
-	if !slices.Contains(kinds, t.Type) {
-		return nil, bad("input '%s' is %s, but its contents are %s", t.Name, t.Type, kinds[0])
-	}
-	return tensor.Pack(t.Type, elems), nil
 }
 
 // output reads how the client wants to receive an output.

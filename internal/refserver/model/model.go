@@ -166,25 +166,22 @@ type Tensor struct {
 	Shape tensor.Shape
 }
 
-// Description is the tensors of a model.
-type Description struct{ Inputs, Outputs []Tensor }
-
 // Describe lists the model's tensors in the order of its configuration.
-func (m *Model) Describe() Description {
-	var d Description
-	full := func(dims []int64) tensor.Shape {
+func (m *Model) Describe() (inputs, outputs []Tensor) {
+	of := func(name string, kind kserve.DataType, dims []int64) Tensor {
+		t := Tensor{Name: name}
+		t.Type, _ = backend.Datatype(kind) // checked when the model was loaded
 		if m.Config.GetMaxBatchSize() > 0 {
-			return append(tensor.Shape{-1}, dims...)
+			t.Shape = tensor.Shape{-1}
 		}
-		return append(tensor.Shape{}, dims...)
+		t.Shape = append(t.Shape, dims...)
+		return t
 	}
 	for _, in := range m.Config.GetInput() {
-		kind, _ := backend.Datatype(in.GetDataType())
-		d.Inputs = append(d.Inputs, Tensor{in.GetName(), kind, full(in.GetDims())})
+		inputs = append(inputs, of(in.GetName(), in.GetDataType(), in.GetDims()))
 	}
 	for _, out := range m.Config.GetOutput() {
-		kind, _ := backend.Datatype(out.GetDataType())
-		d.Outputs = append(d.Outputs, Tensor{out.GetName(), kind, full(out.GetDims())})
+		outputs = append(outputs, of(out.GetName(), out.GetDataType(), out.GetDims()))
 	}
-	return d
+	return inputs, outputs
 }

@@ -13,12 +13,10 @@ import (
 )
 
 func readImages(p *page) error {
-	var prompt, format string
-	partial := 0
+	prompt, partial := "", 0
 	p.get("prompt", &prompt)
 	p.get("n", &p.choices)
 	p.get("partial_images", &partial)
-	p.get("response_format", &format)
 	switch {
 	case p.err != nil:
 		return p.err
@@ -32,9 +30,6 @@ func readImages(p *page) error {
 	p.prompt, p.n = words(prompt), 1
 	if p.stream {
 		p.n = partial + 1
-	}
-	if format == "url" {
-		p.variant(func(a *api) { a.choice = `{"url":"http://127.0.0.1/picture.png"}` })
 	}
 	return nil
 }

@@ -114,8 +114,8 @@ func (s *service) GetModelMetadata(_ context.Context, in *pb.GetModelMetadataReq
 	if !slices.Equal(in.GetMetadataField(), []string{"signature_def"}) {
 		return nil, status.Error(codes.InvalidArgument, "metadata_field must be signature_def")
 	}
-	d := m.Describe()
-	def := &pb.SignatureDef{Inputs: infos(d.Inputs), Outputs: infos(d.Outputs), MethodName: "tensorflow/serving/predict"}
+	ins, outs := m.Describe()
+	def := &pb.SignatureDef{Inputs: infos(ins), Outputs: infos(outs), MethodName: "tensorflow/serving/predict"}
 	field, err := anypb.New(&pb.SignatureDefMap{SignatureDef: map[string]*pb.SignatureDef{signature: def}})
 	if err != nil {
 		return nil, status.Error(codes.Internal, err.Error())

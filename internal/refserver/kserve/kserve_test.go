@@ -24,7 +24,7 @@ const (
 )
 
 // newServer has models with inputs of many kinds of encodings, and no schedule that waits.
-func newServer(f *testing.F) *kserve.Server {
+func newServer(f testing.TB) *kserve.Server {
 	clock := pause.NewByTimers()
 	models, err := model.Open(model.Options{Clock: clock, Explicit: true, Load: []string{"simple", "simple_string", "simple_identity"}})
 	if err != nil {
@@ -93,4 +93,18 @@ func FuzzGRPC(f *testing.F) {
 			t.Errorf("response %v, error %v", resp, err)
 		}
 	})
+}
+
+// Contents of another type than the tensor's are refused, however wide its elements are.
+func TestContentsOfAnotherType(t *testing.T) {
+	for _, kind := range []string{"INT64", "FP64", "BYTES", "INT8"} {
+		r := simpleRequest()
+		r.RawInputContents = nil
+		for _, in := range r.GetInputs() {
+			in.Datatype, in.Contents = kind, &pb.InferTensorContents{Fp32Contents: make([]float32, 16)}
+		}
+		if _, err := newServer(t).ModelInfer(t.Context(), r); status.Code(err) != codes.InvalidArgument || !strings.Contains(err.Error(), "but its contents are FP32") {
+			t.Errorf("%s: %v", kind, err)
+		}
+	}
 }
