@@ -88,18 +88,12 @@ func (l *Log) Close() error {
 
 func (l *Log) write(w io.Writer) {
 	defer close(l.done)
-	buf := bufio.NewWriterSize(w, 1<<16)
+	buf := bufio.NewWriterSize(w, 1<<16) // keeps the first error
 	for line := range l.lines {
-		if _, err := buf.Write(line); err != nil {
-			l.err = err
-		}
+		_, _ = buf.Write(line)
 		if len(l.lines) == 0 {
-			if err := buf.Flush(); err != nil {
-				l.err = err
-			}
+			_ = buf.Flush()
 		}
 	}
-	if err := buf.Flush(); err != nil {
-		l.err = err
-	}
+	l.err = buf.Flush()
 }

@@ -1,11 +1,13 @@
 package stream
 
 import (
-	"bytes"
+	"cmp"
 	"compress/gzip"
 	"errors"
+	"fmt"
 	"net/http"
-	"strconv"
+	"slices"
+	"strings"
 
 	"github.com/redline-bench/redline/internal/refserver/conns"
 )
@@ -126,18 +128,16 @@ func (w *Writer) Told(fn func(times []int64, tokens []int)) {
 
 // encode appends an event as the script wants it.
 func (w *Writer) encode(name string, data []byte) {
-	s, eol := &w.script, w.script.EOL
+	s, eol, head := &w.script, w.script.EOL, "data: "
 	if s.Comments {
 		w.buf = append(append(w.buf, ": a comment, data: of nobody"...), eol...)
 	}
 	if s.Fields {
-		w.buf = append(strconv.AppendInt(append(w.buf, "id: "...), int64(w.events), 10), eol...)
-		w.buf = append(append(append(append(w.buf, "retry: 1000"...), eol...), "unknown: field"...), eol...)
+		w.buf = fmt.Appendf(w.buf, "id: %d%[2]sretry: 1000%[2]sunknown: field%[2]s", w.events, eol)
 	}
 	if name != "" {
 		w.buf = append(append(append(w.buf, "event: "...), name...), eol...)
 	}
-	head := "data: "
 	if s.Bare {
 		head = "data:"
 	}
@@ -149,7 +149,7 @@ func (w *Writer) encode(name string, data []byte) {
 		}
 		const padding = `"padding":"",`
 		if n := s.Big - len(data) - len(padding); n > 0 {
-			w.buf = append(append(append(w.buf, `"padding":"`...), bytes.Repeat([]byte{'x'}, n)...), `",`...)
+			w.buf = fmt.Appendf(w.buf, `"padding":"%s",`, strings.Repeat("x", n))
 		}
 	}
 	w.buf = append(append(append(w.buf, data...), eol...), eol...)
@@ -162,43 +162,30 @@ func (w *Writer) flush() error {
 	}
 	buf := w.buf
 	w.buf, w.held, w.fresh = w.buf[:0], 0, w.held
-	if w.zip != nil {
-		if _, err := w.zip.Write(buf); err != nil {
-			return err
-		}
-		return w.zip.Flush()
-	}
-	return w.write(buf)
-}
-
-// sink is where compressed bytes go.
-type sink struct{ w *Writer }
-
-func (s sink) Write(p []byte) (int, error) {
-	if err := s.w.write(p); err != nil {
-		return 0, err
-	}
-	return len(p), nil
-}
-
-func (w *Writer) write(buf []byte) error {
-	if w.script.Split > 0 {
-		for len(buf) > w.script.Split {
-			if err := w.push(buf[:w.script.Split]); err != nil {
-				return err
-			}
-			buf = buf[w.script.Split:]
-		}
-	}
-	return w.push(buf)
-}
-
-func (w *Writer) push(p []byte) error {
-	if w.size += int64(len(p)); w.Log && w.fresh > 0 {
-		w.times.Mark(w.events-w.fresh, w.events, w.size)
-	}
-	if _, err := w.w.Write(p); err != nil {
+	if w.zip == nil {
+		_, err := sink{w}.Write(buf)
 		return err
 	}
-	return w.control.Flush()
+	if _, err := w.zip.Write(buf); err != nil {
+		return err
+	}
+	return w.zip.Flush()
+}
+
+// sink sends bytes, in pieces if the script wants that.
+type sink struct{ *Writer }
+
+func (w sink) Write(buf []byte) (int, error) {
+	for p := range slices.Chunk(buf, cmp.Or(w.script.Split, max(len(buf), 1))) {
+		if w.size += int64(len(p)); w.Log && w.fresh > 0 {
+			w.times.Mark(w.events-w.fresh, w.events, w.size)
+		}
+		if _, err := w.w.Write(p); err != nil {
+			return 0, err
+		}
+		if err := w.control.Flush(); err != nil {
+			return 0, err
+		}
+	}
+	return len(buf), nil
 }

@@ -3,6 +3,7 @@
 package tfserving
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -51,11 +52,7 @@ func (s *service) find(spec *pb.ModelSpec) (*model.Model, error) {
 	}
 	m, err := s.Models.Get(spec.GetName(), version)
 	if err != nil {
-		text := "Servable not found for request: Latest(" + spec.GetName() + ")"
-		if version != "" {
-			text = "Servable not found for request: Specific(" + spec.GetName() + ", " + version + ")"
-		}
-		return nil, status.Error(codes.NotFound, text)
+		return nil, status.Errorf(codes.NotFound, "Servable not found for request: %s %s", spec.GetName(), cmp.Or(version, "latest"))
 	}
 	if m.Decoupled() {
 		return nil, status.Errorf(codes.Unimplemented, "model %s answers more than once, which Predict cannot", m.Name())
