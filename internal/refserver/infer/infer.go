@@ -5,6 +5,7 @@
 package infer
 
 import (
+	"cmp"
 	"context"
 	"strconv"
 	"sync"
@@ -81,16 +82,8 @@ type Sequence struct {
 	End   bool
 }
 
-// Set reports whether the request belongs to a sequence.
-func (s Sequence) Set() bool { return s.ID != 0 || s.Name != "" }
-
-// Key names the sequence, by number or by string.
-func (s Sequence) Key() string {
-	if s.Name != "" {
-		return s.Name
-	}
-	return strconv.FormatUint(s.ID, 10)
-}
+// Key names the sequence, by string or by number; 0 if there is none.
+func (s Sequence) Key() string { return cmp.Or(s.Name, strconv.FormatUint(s.ID, 10)) }
 
 // Input finds an input by name; nil when the request does not carry it.
 func (r *Request) Input(name string) *tensor.Tensor {

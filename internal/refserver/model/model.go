@@ -68,7 +68,7 @@ func (m *Model) Run(r *infer.Request) (*infer.Response, error) {
 }
 
 // build makes a loaded model from a complete configuration.
-func build(cfg *kserve.ModelConfig, version int64, opts *Options, find finder) (*Model, error) {
+func build(cfg *kserve.ModelConfig, version int64, r *Repository) (*Model, error) {
 	m := &Model{
 		Config: cfg, Version: version, Counters: newCounters(cfg.GetName(), strconv.FormatInt(version, 10)),
 		inputs: map[string]*input{}, outputs: map[string]bool{},
@@ -83,12 +83,12 @@ func build(cfg *kserve.ModelConfig, version int64, opts *Options, find finder) (
 	for _, out := range cfg.GetOutput() {
 		m.outputs[out.GetName()] = true
 	}
-	return m, m.schedule(opts, find)
+	return m, m.schedule(r)
 }
 
-func (m *Model) schedule(opts *Options, find finder) error {
+func (m *Model) schedule(r *Repository) error {
 	if m.Config.GetEnsembleScheduling() != nil {
-		return m.scheduleEnsemble(newRunner(m, opts.Clock, nil), find)
+		return m.scheduleEnsemble(newRunner(m, r.opts.Clock, nil), r)
 	}
 	count := 0
 	for _, g := range m.Config.GetInstanceGroup() {
@@ -97,19 +97,19 @@ func (m *Model) schedule(opts *Options, find finder) error {
 	if most, err := strconv.Atoi(m.Config.GetParameters()["most_instances"].GetStringValue()); err == nil && count > most {
 		return fmt.Errorf("out of memory: %d instances of model '%s' do not fit, only %d do", count, m.Name(), most)
 	}
-	delay, pinned := opts.Delays[m.Name()]
+	delay, pinned := r.opts.Delays[m.Name()]
 	if m.Decoupled() && m.Config.GetBackend() == "blank" {
 		pinned = false // the backend itself holds its responses
 	}
 	var instances []backend.Instance
 	for range max(count, 1) {
-		inst, err := backend.New(m.Config.GetBackend(), m.Config, backend.Env{Clock: opts.Clock, Seed: opts.Seed, Pace: opts.Pace, Hold: delay, Instances: max(count, 1)})
+		inst, err := backend.New(m.Config.GetBackend(), m.Config, backend.Env{Clock: r.opts.Clock, Seed: r.opts.Seed, Pace: r.opts.Pace, Hold: delay, Instances: max(count, 1)})
 		if err != nil {
 			return err
 		}
 		instances = append(instances, inst)
 	}
-	x, sequences := newRunner(m, opts.Clock, instances), m.Config.GetSequenceBatching() != nil
+	x, sequences := newRunner(m, r.opts.Clock, instances), m.Config.GetSequenceBatching() != nil
 	switch {
 	case pinned && (m.Decoupled() || sequences):
 		return fmt.Errorf("model '%s' has sequences or answers more than once: its delay cannot be pinned; pick another one", m.Name())
@@ -123,15 +123,9 @@ func (m *Model) schedule(opts *Options, find finder) error {
 	return nil
 }
 
-// finder finds the models that an ensemble consists of.
-type finder struct {
-	// loading finds a model while one is loaded; now finds it at any other time.
-	loading, now func(name string, version int64) (*Model, error)
-}
-
 // scheduleEnsemble connects the steps. A step that is loaded again takes the requests that come after that.
-func (m *Model) scheduleEnsemble(x *runner, find finder) error {
-	e := &ensemble{runner: x, steps: m.Config.GetEnsembleScheduling().GetStep(), now: find.now}
+func (m *Model) scheduleEnsemble(x *runner, r *Repository) error {
+	e := &ensemble{runner: x, steps: m.Config.GetEnsembleScheduling().GetStep(), now: r.current}
 	known := map[string]bool{}
 	for _, in := range m.Config.GetInput() {
 		known[in.GetName()] = true
@@ -145,7 +139,7 @@ func (m *Model) scheduleEnsemble(x *runner, find finder) error {
 		for _, to := range s.GetOutputMap() {
 			known[to] = true
 		}
-		part, err := find.loading(s.GetModelName(), s.GetModelVersion())
+		part, err := r.find(s.GetModelName(), s.GetModelVersion())
 		if err != nil {
 			return fmt.Errorf("ensemble '%s' depends on '%s' which is not loaded: %w", m.Name(), s.GetModelName(), err)
 		}

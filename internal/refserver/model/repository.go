@@ -217,7 +217,7 @@ func (r *Repository) load(name string, override *kserve.ModelConfig) error {
 	}
 	var fresh []*Model
 	for _, version := range chooseVersions(slices.Clone(e.source.have), cfg.GetVersionPolicy()) {
-		m, err := build(proto.CloneOf(cfg), version, &r.opts, finder{loading: r.find, now: r.current})
+		m, err := build(proto.CloneOf(cfg), version, r)
 		if err != nil {
 			e.state, e.reason = stateUnavailable, err.Error()
 			return err

@@ -71,7 +71,7 @@ func newSequence(x *runner) *sequence {
 // enqueue puts the request at the end of its sequence.
 func (q *sequence) enqueue(r *infer.Request) error {
 	name := q.Config.GetName()
-	if !r.Sequence.Set() {
+	if r.Sequence.Key() == "0" {
 		return infer.Errorf(infer.InvalidArg, "inference request to model '%s' must specify a non-zero or non-empty correlation ID", name)
 	}
 	if r.Batch > 1 {

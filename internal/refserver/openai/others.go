@@ -53,23 +53,18 @@ func readTranscription(p *page) error {
 }
 
 func readGenerate(p *page) error {
-	path := p.req.URL.Path
+	path, details := p.req.URL.Path, false
 	var inputs *string
 	if p.get("inputs", &inputs); inputs == nil {
 		return cmp.Or(p.err, bad("missing field `inputs`"))
 	}
-	var parameters struct {
-		Max     *int `json:"max_new_tokens"`
-		Details bool
-	}
-	if p.get("parameters", &parameters); parameters.Max != nil {
-		p.fields["max_new_tokens"] = json.RawMessage(strconv.Itoa(*parameters.Max))
-	}
+	p.get("parameters", &p.fields) // beside the others
+	p.get("details", &details)
 	p.length("max_new_tokens")
 	p.prompt = words(*inputs)
 	p.stream = path == "/generate_stream" || path == "/" && p.stream
 	p.variant(func(a *api) {
-		if parameters.Details {
+		if details {
 			a.whole = `{"generated_text":$all,$details}`
 		}
 		if path == "/" { // this path answers with a list
