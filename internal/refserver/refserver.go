@@ -35,11 +35,10 @@ import (
 	"github.com/redline-bench/redline/internal/refserver/metrics"
 	"github.com/redline-bench/redline/internal/refserver/model"
 	"github.com/redline-bench/redline/internal/refserver/openai"
+	"github.com/redline-bench/redline/internal/refserver/others"
 	"github.com/redline-bench/redline/internal/refserver/pause"
 	"github.com/redline-bench/redline/internal/refserver/reqlog"
 	"github.com/redline-bench/redline/internal/refserver/tempo"
-	"github.com/redline-bench/redline/internal/refserver/tfserving"
-	"github.com/redline-bench/redline/internal/refserver/torchserve"
 )
 
 // Config sets up a server. The zero value serves the built-in models on free loopback ports.
@@ -153,15 +152,13 @@ func (s *Server) serve(cfg Config, l []net.Listener) error {
 	if err != nil {
 		return err
 	}
-	torch := torchserve.New(torchserve.Config{Delay: cfg.Delays["torchserve"], Clock: s.clock, Log: s.log})
+	more := others.Config{Models: s.models, Log: s.log, Faults: faults, Clock: s.clock, Delay: cfg.Delays["torchserve"]}
 	s.serveHTTP(watched(0), wrap(guard(cfg.Token, faults.HTTP(k.HTTP()))), cfg.TLS)
 	s.serveGRPC(watched(1), cfg, func(g *grpc.Server) { pb.RegisterGRPCInferenceServiceServer(g, k) })
 	s.serveHTTP(l[2], guard(cfg.Token, metrics.Handler(s.models, cfg.GPUs)), cfg.TLS)
 	s.serveHTTP(watched(3), wrap(guard(cfg.Token, faults.HTTP(llm))), cfg.TLS)
-	s.serveHTTP(watched(4), wrap(guard(cfg.Token, faults.HTTP(torch))), cfg.TLS)
-	s.serveGRPC(watched(5), cfg, func(g *grpc.Server) {
-		tfserving.Register(g, tfserving.Config{Models: s.models, Log: s.log, Faults: faults})
-	})
+	s.serveHTTP(watched(4), wrap(guard(cfg.Token, faults.HTTP(more.TorchServe()))), cfg.TLS)
+	s.serveGRPC(watched(5), cfg, more.TensorFlow)
 	return nil
 }
 

@@ -27,7 +27,6 @@ type pool struct {
 type rule struct {
 	max       int
 	preferred []int
-	largest   int // of preferred
 	delay     time.Duration
 	waiting   int // most requests that may wait; 0 for no limit
 }
@@ -35,15 +34,13 @@ type rule struct {
 func newRule(cfg *kserve.ModelConfig) rule {
 	dyn := cfg.GetDynamicBatching()
 	if dyn == nil || cfg.GetMaxBatchSize() < 1 {
-		return rule{max: 1, largest: 1}
+		return rule{max: 1}
 	}
 	r := rule{
-		max: int(cfg.GetMaxBatchSize()), largest: int(cfg.GetMaxBatchSize()),
-		delay: time.Duration(dyn.GetMaxQueueDelayMicroseconds()) * time.Microsecond, waiting: int(dyn.GetDefaultQueuePolicy().GetMaxQueueSize()),
+		max: int(cfg.GetMaxBatchSize()), delay: time.Duration(dyn.GetMaxQueueDelayMicroseconds()) * time.Microsecond, waiting: int(dyn.GetDefaultQueuePolicy().GetMaxQueueSize()),
 	}
 	for _, n := range dyn.GetPreferredBatchSize() {
 		r.preferred = append(r.preferred, int(n))
-		r.largest = slices.Max(r.preferred)
 	}
 	return r
 }
@@ -140,7 +137,7 @@ func (r *rule) form(queue []*infer.Request, now time.Time) (n int, wait time.Dur
 		return n, 0
 	case preferredAt > 0:
 		return preferredAt, 0
-	case size >= r.largest:
+	case len(r.preferred) > 0 && size >= slices.Max(r.preferred):
 		return n, 0
 	}
 	return 0, r.delay - oldest

@@ -1,4 +1,4 @@
-package tfserving
+package others
 
 import (
 	"bytes"

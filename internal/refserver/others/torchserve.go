@@ -1,6 +1,4 @@
-// Package torchserve serves TorchServe's API: predictions, ping and the list of models. It accepts every model name and responds
-// with the size of the received data, after a fixed time.
-package torchserve
+package others
 
 import (
 	"encoding/json"
@@ -9,19 +7,12 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/redline-bench/redline/internal/refserver/pause"
 	"github.com/redline-bench/redline/internal/refserver/reqlog"
 )
 
-// Config sets up the handler.
-type Config struct {
-	Delay time.Duration // from the arrival of a request to its response
-	Clock *pause.Clock
-	Log   *reqlog.Log
-}
-
-// New makes a handler.
-func New(cfg Config) http.Handler {
+// TorchServe makes the handler of TorchServe's API: predictions, ping and the list of models. It accepts every model name and responds
+// with the size of the received data, after a fixed time.
+func (c Config) TorchServe() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /ping", func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, http.StatusOK, map[string]any{"status": "Healthy"})
@@ -32,9 +23,8 @@ func New(cfg Config) http.Handler {
 	mux.HandleFunc("GET /models/{model}", func(w http.ResponseWriter, r *http.Request) {
 		answer(w, http.StatusOK, []any{map[string]any{"modelName": r.PathValue("model"), "modelVersion": "1.0", "minWorkers": 1, "maxWorkers": 1, "batchSize": 1}})
 	})
-	predict := func(w http.ResponseWriter, r *http.Request) { cfg.predict(w, r) }
-	mux.HandleFunc("POST /predictions/{model}", predict)
-	mux.HandleFunc("POST /predictions/{model}/{version}", predict)
+	mux.HandleFunc("POST /predictions/{model}", c.predict)
+	mux.HandleFunc("POST /predictions/{model}/{version}", c.predict)
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		failure(w, http.StatusNotFound, "ResourceNotFoundException", "Requested resource is not found, please refer to API document.")
 	})
@@ -62,7 +52,7 @@ func sizeOf(r *http.Request) (size int64, err error) {
 	}
 }
 
-func (c *Config) predict(w http.ResponseWriter, r *http.Request) {
+func (c Config) predict(w http.ResponseWriter, r *http.Request) {
 	size, err := sizeOf(r)
 	received := time.Now()
 	if err != nil {

@@ -1,6 +1,5 @@
-// Package tfserving serves the models over TensorFlow Serving's gRPC API: Predict, the metadata of their signature, and their
-// status. Every model that sends one response has the signature serving_default.
-package tfserving
+// Package others serves the APIs of TensorFlow Serving, over gRPC, and of TorchServe.
+package others
 
 import (
 	"cmp"
@@ -19,33 +18,38 @@ import (
 	"github.com/redline-bench/redline/internal/refserver/fault"
 	"github.com/redline-bench/redline/internal/refserver/infer"
 	"github.com/redline-bench/redline/internal/refserver/model"
+	"github.com/redline-bench/redline/internal/refserver/pause"
 	"github.com/redline-bench/redline/internal/refserver/reqlog"
 )
 
 const signature = "serving_default"
 
-// Config is what the services are made of.
+// Config is what the servers are made of.
 type Config struct {
 	Models *model.Repository
 	Log    *reqlog.Log
 	Faults *fault.Set
+	Clock  *pause.Clock
+	Delay  time.Duration // of TorchServe, from the arrival of a request to its response
 }
 
-type service struct {
+// tensorflow serves the models: Predict, the metadata of their signature, and their status. Every model that sends one response has the
+// signature serving_default.
+type tensorflow struct {
 	pb.UnimplementedPredictionServiceServer
 	pb.UnimplementedModelServiceServer
 	Config
 }
 
-// Register adds the services to a gRPC server.
-func Register(s *grpc.Server, cfg Config) {
-	srv := &service{Config: cfg}
+// TensorFlow adds the services to a gRPC server.
+func (c Config) TensorFlow(s *grpc.Server) {
+	srv := &tensorflow{Config: c}
 	pb.RegisterPredictionServiceServer(s, srv)
 	pb.RegisterModelServiceServer(s, srv)
 }
 
 // find looks up the model of a spec. A label is used as the version.
-func (s *service) find(spec *pb.ModelSpec) (*model.Model, error) {
+func (s *tensorflow) find(spec *pb.ModelSpec) (*model.Model, error) {
 	version := spec.GetVersionLabel()
 	if v := spec.GetVersion(); v != nil {
 		version = strconv.FormatInt(v.GetValue(), 10)
@@ -65,7 +69,7 @@ func specOf(m *model.Model) *pb.ModelSpec {
 }
 
 // Predict runs a model.
-func (s *service) Predict(ctx context.Context, in *pb.PredictRequest) (*pb.PredictResponse, error) {
+func (s *tensorflow) Predict(ctx context.Context, in *pb.PredictRequest) (*pb.PredictResponse, error) {
 	received := time.Now()
 	spoil, err := s.Faults.RPC(ctx, in.GetModelSpec().GetName())
 	if err != nil {
@@ -103,7 +107,7 @@ func (s *service) Predict(ctx context.Context, in *pb.PredictRequest) (*pb.Predi
 }
 
 // GetModelMetadata gives the signature of a model.
-func (s *service) GetModelMetadata(_ context.Context, in *pb.GetModelMetadataRequest) (*pb.GetModelMetadataResponse, error) {
+func (s *tensorflow) GetModelMetadata(_ context.Context, in *pb.GetModelMetadataRequest) (*pb.GetModelMetadataResponse, error) {
 	m, err := s.find(in.GetModelSpec())
 	if err != nil {
 		return nil, err
@@ -129,7 +133,7 @@ func infos(list []model.Tensor) map[string]*pb.TensorInfo {
 }
 
 // GetModelStatus reports that a loaded model is available.
-func (s *service) GetModelStatus(_ context.Context, in *pb.GetModelStatusRequest) (*pb.GetModelStatusResponse, error) {
+func (s *tensorflow) GetModelStatus(_ context.Context, in *pb.GetModelStatusRequest) (*pb.GetModelStatusResponse, error) {
 	m, err := s.find(in.GetModelSpec())
 	if err != nil {
 		return nil, err
