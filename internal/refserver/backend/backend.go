@@ -73,11 +73,12 @@ func backends() map[string]constructor {
 		"repeat":     func(_ *kserve.ModelConfig, _ params, env Env) (Instance, error) { return &repeat{env: env}, nil },
 		"mock_llm":   newMockLLM,
 		"fault": func(cfg *kserve.ModelConfig, par params, env Env) (Instance, error) {
-			every := 0
-			if env.Instances > par.integer("fail_above", 0) {
-				every = par.integer("fail_every", 10)
+			every := par.integer("fail_every", 10)
+			if env.Instances <= par.integer("fail_above", 0) {
+				every = 0
 			}
-			return one(func(cfg *kserve.ModelConfig) func(*Job) { return fault(cfg, every) })(cfg, par, env)
+			lat, err := newLatency(par, env)
+			return &each{lat, fault(cfg, every)}, err
 		},
 	}
 }
@@ -88,7 +89,7 @@ func Names() []string { return slices.Sorted(maps.Keys(backends())) }
 // New makes an instance of the named backend for a model.
 func New(name string, cfg *kserve.ModelConfig, env Env) (Instance, error) {
 	if f := backends()[name]; f != nil {
-		return f(cfg, params{cfg.GetParameters()}, env)
+		return f(cfg, cfg.GetParameters(), env)
 	}
 	return nil, infer.Errorf(infer.InvalidArg, "unable to find backend '%s' for model '%s'; the built-in ones are %v", name, cfg.GetName(), Names())
 }
@@ -107,12 +108,10 @@ func (b *each) Execute(ctx context.Context, jobs []*Job) {
 }
 
 // params reads a model's free parameters.
-type params struct {
-	m map[string]*kserve.ModelParameter
-}
+type params map[string]*kserve.ModelParameter
 
 func (p params) text(name, or string) string {
-	if v, ok := p.m[name]; ok {
+	if v, ok := p[name]; ok {
 		return v.GetStringValue()
 	}
 	return or

@@ -34,57 +34,57 @@ type inputJSON struct {
 	Data           json.RawMessage
 }
 
-// params are parameters that are not read yet.
-type params map[string]json.RawMessage
+// params are parameters as gRPC has them.
+type params map[string]*pb.InferParameter
 
-// messages turns parameters into those of gRPC.
-func (p params) messages() (map[string]*pb.InferParameter, error) {
-	if len(p) == 0 {
-		return nil, nil
+// UnmarshalJSON reads the plain values that parameters are over HTTP.
+func (p *params) UnmarshalJSON(text []byte) error {
+	var list map[string]json.RawMessage
+	if err := json.Unmarshal(text, &list); err != nil {
+		return err
 	}
-	out := make(map[string]*pb.InferParameter, len(p))
-	for name, text := range p {
+	*p = make(params, len(list))
+	for name, value := range list {
 		var err error
-		if out[name], err = paramOf(name, text); err != nil {
-			return nil, err
+		if (*p)[name], err = paramOf(name, value); err != nil {
+			return err
 		}
 	}
-	return out, nil
+	return nil
 }
 
 func paramOf(name string, text json.RawMessage) (*pb.InferParameter, error) {
-	out := &pb.InferParameter{}
 	switch text[0] {
 	case '"':
 		var s string
-		err := decode(text, &s)
-		out.ParameterChoice = &pb.InferParameter_StringParam{StringParam: s}
-		return out, err
+		err := json.Unmarshal(text, &s)
+		return &pb.InferParameter{ParameterChoice: &pb.InferParameter_StringParam{StringParam: s}}, err
 	case 't', 'f':
-		out.ParameterChoice = &pb.InferParameter_BoolParam{BoolParam: text[0] == 't'}
+		return &pb.InferParameter{ParameterChoice: &pb.InferParameter_BoolParam{BoolParam: text[0] == 't'}}, nil
 	case 'n', '[', '{':
 		return nil, bad("parameter '%s' must be a number, true, false or a text", name)
-	default:
-		if n, err := strconv.ParseInt(string(text), 10, 64); err == nil {
-			out.ParameterChoice = &pb.InferParameter_Int64Param{Int64Param: n}
-		} else if n, err := strconv.ParseUint(string(text), 10, 64); err == nil {
-			out.ParameterChoice = &pb.InferParameter_Uint64Param{Uint64Param: n}
-		} else {
-			f, _ := strconv.ParseFloat(string(text), 64) // a number; one that is too large is infinite
-			out.ParameterChoice = &pb.InferParameter_DoubleParam{DoubleParam: f}
-		}
 	}
-	return out, nil
+	if n, err := strconv.ParseInt(string(text), 10, 64); err == nil {
+		return &pb.InferParameter{ParameterChoice: &pb.InferParameter_Int64Param{Int64Param: n}}, nil
+	}
+	if n, err := strconv.ParseUint(string(text), 10, 64); err == nil {
+		return &pb.InferParameter{ParameterChoice: &pb.InferParameter_Uint64Param{Uint64Param: n}}, nil
+	}
+	f, _ := strconv.ParseFloat(string(text), 64) // a number; one that is too large is infinite
+	return &pb.InferParameter{ParameterChoice: &pb.InferParameter_DoubleParam{DoubleParam: f}}, nil
 }
 
 // message turns the body of an inference request into the message that it would be over gRPC.
 func (x *exchange) message(m *model.Model, body []byte) (*pb.ModelInferRequest, error) {
-	size, err := x.headSize(len(body))
-	if err != nil {
-		return nil, err
+	size := len(body)
+	if text := x.Request.Header.Get(headLength); text != "" {
+		var err error
+		if size, err = strconv.Atoi(strings.TrimSpace(text)); err != nil || size < 1 || size > len(body) {
+			return nil, bad("%s must be a number from 1 to %d, not %q", headLength, len(body), text)
+		}
 	}
 	if size == 0 {
-		return nil, bad("the body has no JSON before its data")
+		return nil, bad("the request has no body")
 	}
 	var doc inferJSON
 	if err := decode(body[:size], &doc); err != nil {
@@ -93,12 +93,10 @@ func (x *exchange) message(m *model.Model, body []byte) (*pb.ModelInferRequest, 
 	if doc.Inputs == nil {
 		return nil, wrongKind("inputs", "an array")
 	}
-	in := &pb.ModelInferRequest{ModelName: m.Name(), Id: doc.ID}
-	if in.Parameters, err = doc.Parameters.messages(); err != nil {
-		return nil, err
-	}
+	in := &pb.ModelInferRequest{ModelName: m.Name(), Id: doc.ID, Parameters: doc.Parameters}
 	rest := body[size:]
 	for _, i := range *doc.Inputs {
+		var err error
 		if rest, err = i.add(in, rest); err != nil {
 			return nil, err
 		}
@@ -110,63 +108,38 @@ func (x *exchange) message(m *model.Model, body []byte) (*pb.ModelInferRequest, 
 		if o.Name == nil {
 			return nil, wrongKind("name", "a text")
 		}
-		list, err := o.Parameters.messages()
-		if err != nil {
-			return nil, err
-		}
-		in.Outputs = append(in.Outputs, &output{Name: *o.Name, Parameters: list})
+		in.Outputs = append(in.Outputs, &output{Name: *o.Name, Parameters: o.Parameters})
 	}
 	return in, nil
 }
 
-// headSize is the length of the JSON at the front of the body.
-func (x *exchange) headSize(body int) (int, error) {
-	text := strings.TrimSpace(x.Request.Header.Get(headLength))
-	if text == "" {
-		return body, nil
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 0 || n > body {
-		return 0, bad("%s must be a number from 0 to %d, not %q", headLength, body, text)
-	}
-	return n, nil
-}
-
 // add adds the input to the message, and returns the binary data that are left.
 func (i *inputJSON) add(in *pb.ModelInferRequest, binary []byte) (rest []byte, err error) {
-	size, region := i.Parameters["binary_data_size"], i.Parameters["shared_memory_region"]
-	sources := 0
-	for _, source := range []json.RawMessage{i.Data, size, region} {
-		if source != nil {
-			sources++
-		}
-	}
-	if sources != 1 {
-		return nil, bad("an input must have one of 'data', and of the parameters 'binary_data_size' and 'shared_memory_region'; it has %d", sources)
-	}
-	if i.Name == nil || i.Datatype == nil || i.Shape == nil {
+	size, region := i.Parameters["binary_data_size"] != nil, i.Parameters["shared_memory_region"] != nil
+	switch data := i.Data != nil; {
+	case data && size, data && region, size && region, !data && !size && !region:
+		return nil, bad("an input must have one of 'data', and of the parameters 'binary_data_size' and 'shared_memory_region'")
+	case i.Name == nil || i.Datatype == nil || i.Shape == nil:
 		return nil, infer.Errorf(infer.Malformed, "an input must have a name, a datatype and a shape")
 	}
-	msg := &input{Name: *i.Name, Datatype: *i.Datatype, Shape: make([]int64, len(*i.Shape))}
-	for k, d := range *i.Shape {
-		msg.Shape[k] = int64(d)
-	}
-	kind, ok := tensor.ParseDatatype(msg.GetDatatype())
-	if !ok {
-		return nil, bad("input '%s' has the unknown datatype '%s'", msg.GetName(), msg.GetDatatype())
+	msg := &input{Name: *i.Name, Datatype: *i.Datatype, Parameters: i.Parameters}
+	for _, d := range *i.Shape {
+		msg.Shape = append(msg.Shape, int64(d))
 	}
 	in.Inputs = append(in.Inputs, msg)
+	kind, ok := tensor.ParseDatatype(msg.GetDatatype())
 	switch {
-	case region != nil:
-		msg.Parameters, err = i.Parameters.messages()
-		return binary, err
-	case size != nil:
-		var n uint64
-		if err := decode(size, &n); err != nil {
-			return nil, err
+	case !ok:
+		return nil, bad("input '%s' has the unknown datatype '%s'", msg.GetName(), msg.GetDatatype())
+	case region:
+		return binary, nil
+	case size:
+		n, err := number("binary_data_size", i.Parameters["binary_data_size"])
+		if err == nil && n > uint64(len(binary)) {
+			err = bad("input '%s' should have %d bytes of binary data, but the body has only %d more", msg.GetName(), n, len(binary))
 		}
-		if n > uint64(len(binary)) {
-			return nil, bad("input '%s' should have %d bytes of binary data, but the body has only %d more", msg.GetName(), n, len(binary))
+		if err != nil {
+			return nil, err
 		}
 		in.RawInputContents = append(in.RawInputContents, binary[:n:n])
 		return binary[n:], nil

@@ -106,10 +106,11 @@ func (x *exchange) decode(to any) error {
 }
 
 func decode(text []byte, to any) error {
-	if err := json.Unmarshal(text, to); err != nil {
-		return infer.Errorf(infer.Malformed, "the JSON of the request cannot be read: %v", err)
+	err := json.Unmarshal(text, to)
+	if _, ours := errors.AsType[*infer.Error](err); err == nil || ours {
+		return err
 	}
-	return nil
+	return infer.Errorf(infer.Malformed, "the JSON of the request cannot be read: %v", err)
 }
 
 // inferHTTP answers /infer.
