@@ -43,37 +43,28 @@ import (
 
 // Config sets up a server. The zero value serves the built-in models on free loopback ports.
 type Config struct {
-	// The addresses to listen on. Empty means 127.0.0.1:0, which picks a free port.
-	HTTP, GRPC, Metrics, OpenAI, TorchServe, TFServing string
-	// TLS is used on every port when it is not nil.
-	TLS *tls.Config
-	// Token, if not empty, is the bearer token that requests to every port must send.
-	Token string
-	// Repositories are folders of models, besides the built-in ones.
-	Repositories []string
-	// NoBuiltin omits the built-in models.
-	NoBuiltin bool
-	// Explicit loads only the models in Load, and lets clients load and unload.
-	Explicit bool
-	Load     []string
+	HTTP, GRPC, Metrics, OpenAI, TorchServe, TFServing string // addresses; empty means 127.0.0.1:0, which picks a free port
 
-	// Delays makes a model respond exactly this long after it received a request.
-	Delays map[string]time.Duration
-	// AnyMethod, where it is not 0, makes the gRPC ports answer every method with a message of so many bytes, in place of their own.
-	AnyMethod int
-	// Seed makes scripted randomness repeat.
-	Seed uint64
-	// Faults makes models fail, by name; see package fault. Die is called to end the process at once.
-	Faults map[string]string
-	Die    func()
-	// GPUs is the number of simulated GPUs in the metrics.
-	GPUs int
-	// Pace is the pace of the language models: on the OpenAI port, and of the model tensorrt_llm.
-	Pace tempo.Tokens
-	// Trace are the initial trace settings, such as trace_file and trace_level.
-	Trace map[string]string
-	// RequestLog receives one JSON line for each response.
-	RequestLog io.Writer
+	TLS   *tls.Config // of every port; nil for none
+	Token string      // bearer token that requests to every port must send; empty for none
+
+	Repositories []string // folders of models, besides the built-in ones
+	NoBuiltin    bool     // omits the built-in models
+	Explicit     bool     // loads only the models in Load, and lets clients load and unload
+	Load         []string
+
+	Delays    map[string]time.Duration // a model responds exactly this long after it received a request
+	AnyMethod int                      // not 0: the gRPC ports answer every method with so many bytes, in place of their own methods
+	Seed      uint64                   // makes scripted randomness repeat
+	Pace      tempo.Tokens             // of the language models: on the OpenAI port, and of the model tensorrt_llm
+
+	Faults map[string]string // of models by name; see package fault
+	Die    func()            // ends the process at once, for the fault of that name
+
+	GPUs       int               // simulated ones, in the metrics
+	Trace      map[string]string // initial trace settings, such as trace_file and trace_level
+	RequestLog io.Writer         // receives one JSON line for each response
+
 	// Wrap, if not nil, wraps the handlers of HTTP except that of the metrics, and Options are options of the gRPC servers: for tracing.
 	Wrap    func(http.Handler) http.Handler
 	Options []grpc.ServerOption

@@ -6,10 +6,15 @@
 package kserve
 
 import (
+	"compress/zlib"
 	"context"
+	"io"
 	"runtime/debug"
 	"sync/atomic"
 	"time"
+
+	"google.golang.org/grpc/encoding"
+	_ "google.golang.org/grpc/encoding/gzip" // so that clients may compress
 
 	pb "github.com/redline-bench/redline/internal/proto/kserve"
 	"github.com/redline-bench/redline/internal/refserver/conns"
@@ -94,3 +99,14 @@ func (s *Server) tidy(size int) {
 		time.AfterFunc(10*time.Second, debug.FreeOSMemory)
 	})
 }
+
+// init registers the compression that Triton's clients call deflate. grpc allows this only before any call.
+func init() { encoding.RegisterCompressor(deflate{}) }
+
+type deflate struct{}
+
+func (deflate) Name() string { return "deflate" }
+
+func (deflate) Compress(w io.Writer) (io.WriteCloser, error) { return zlib.NewWriter(w), nil }
+
+func (deflate) Decompress(r io.Reader) (io.Reader, error) { return zlib.NewReader(r) }
