@@ -124,7 +124,7 @@ func (m *mockLLM) generate(ctx context.Context, j *Job) {
 	}
 	due := j.Received
 	for k := range count {
-		if due = due.Add(m.pace.Step(k, longest)); m.env.Clock.Until(ctx, due) != nil || j.Done() {
+		if due = due.Add(m.pace.Step(k, longest, m.pace.First, m.pace.Each)); m.env.Clock.Until(ctx, due) != nil || j.Done() {
 			break
 		}
 		for r, sum := range sums {

@@ -1,7 +1,6 @@
 package model
 
 import (
-	"encoding/binary"
 	"slices"
 	"strings"
 
@@ -85,8 +84,8 @@ func (m *Model) checkInput(r *infer.Request, in *tensor.Tensor) error {
 	if r.Batch == 0 {
 		counted = dims // a batch of 0 is taken for none
 	}
-	count, ok := elements(counted)
-	if !ok {
+	count := counted.Elements()
+	if count < 0 || count > 1<<40 { // bytes in memory
 		return bad("input '%s' of model '%s' cannot have the shape %s", in.Name, m.Name(), in.Shape)
 	}
 	if in.Type == tensor.Bytes {
@@ -98,26 +97,13 @@ func (m *Model) checkInput(r *infer.Request, in *tensor.Tensor) error {
 	return nil
 }
 
-// elements multiplies the dimensions; not ok when one is negative or the product is too large to be bytes in memory.
-func elements(shape tensor.Shape) (int64, bool) {
-	n := int64(1)
-	for _, d := range shape {
-		if d < 0 || d > 0 && n > (1<<40)/d {
-			return 0, false
-		}
-		n *= d
-	}
-	return n, true
-}
-
-// checkStrings walks over the elements of a BYTES tensor, each behind its length.
-func (m *Model) checkStrings(in *tensor.Tensor, want int64) error {
+// checkStrings walks over the elements of a BYTES tensor.
+func (m *Model) checkStrings(in *tensor.Tensor, want int64) (err error) {
 	count := int64(0)
 	for rest := in.Data; len(rest) > 0; count++ {
-		if len(rest) < 4 || int64(binary.LittleEndian.Uint32(rest)) > int64(len(rest)-4) {
-			return bad("input '%s' of model '%s' ends within a text: each text follows its length in 4 bytes", in.Name, m.Name())
+		if _, rest, err = tensor.NextElement(rest); err != nil {
+			return bad("input '%s' of model '%s': %v", in.Name, m.Name(), err)
 		}
-		rest = rest[4+binary.LittleEndian.Uint32(rest):]
 	}
 	if count != want {
 		return bad("input '%s' of model '%s' needs %d texts for its shape %s, got %d", in.Name, m.Name(), want, in.Shape, count)

@@ -25,7 +25,7 @@ func (p *page) tokens(f func(k, count int) error) error {
 			case p.script.Stop:
 				return errStop
 			}
-			due = due.Add(p.cfg.Pace.StepOf(k+i, p.prompt, p.ttft, p.itl))
+			due = due.Add(p.cfg.Pace.Step(k+i, p.prompt, p.ttft, p.itl))
 		}
 		if err := p.until(due); err != nil {
 			return err

@@ -84,13 +84,8 @@ func (p *Pacer) Begin() (end func()) {
 	return func() { p.inflight.Add(-1) }
 }
 
-// Step is how long token k takes, counted from the one before it, or from the arrival of the request.
-func (p *Pacer) Step(k, promptTokens int) time.Duration {
-	return p.StepOf(k, promptTokens, p.First, p.Each)
-}
-
-// StepOf is Step around other means.
-func (p *Pacer) StepOf(k, promptTokens int, first, each time.Duration) time.Duration {
+// Step is how long token k takes, counted from the one before it, or from the arrival of the request, around these means.
+func (p *Pacer) Step(k, promptTokens int, first, each time.Duration) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var d time.Duration

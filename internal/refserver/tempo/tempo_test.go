@@ -38,7 +38,7 @@ func TestPaceOfTokens(t *testing.T) {
 	}
 	step := func(k, prompt int, want time.Duration) {
 		t.Helper()
-		if got := p.Step(k, prompt); got != want {
+		if got := p.Step(k, prompt, p.First, p.Each); got != want {
 			t.Errorf("token %d after a prompt of %d took %v, want %v", k, prompt, got, want)
 		}
 	}
@@ -61,7 +61,7 @@ func TestSeedsRepeat(t *testing.T) {
 			t.Fatal(err)
 		}
 		for k := range out {
-			out[k] = p.Step(k, 0)
+			out[k] = p.Step(k, 0, p.First, p.Each)
 		}
 		return out
 	}
