@@ -72,7 +72,7 @@ func (p *page) answer() error {
 		return err
 	}
 	p.sent, p.closed = p.n, len(p.parts())
-	body, contentType := p.fill(p.api.whole), jsonType
+	body, contentType := p.fill("$whole"), jsonType
 	if body[0] != '{' && body[0] != '[' {
 		contentType = "text/plain; charset=utf-8" // a transcription
 	}
@@ -105,7 +105,7 @@ func (p *page) streamed() error {
 		return p.ended(err)
 	}
 	p.send("end", 0)
-	if p.err == nil && p.api.done {
+	if _, done := p.api.text["done"]; done && p.err == nil {
 		p.err = p.out.Done()
 	}
 	return p.err

@@ -194,7 +194,7 @@ func (p *page) fail(err error) {
 	if p.failure.status == http.StatusTooManyRequests {
 		p.Header().Set("Retry-After", "1")
 	}
-	write(p.ResponseWriter, p.failure.status, jsonType, p.fill(p.api.fault))
+	write(p.ResponseWriter, p.failure.status, jsonType, p.fill("$fault"))
 }
 
 // ended converts the error that ended the tokens: to nothing if the script stops the stream, to error events within the stream, and to
@@ -212,7 +212,7 @@ func (p *page) ended(err error) error {
 		p.send("failed", 0)
 		return p.err
 	}
-	return p.out.Event("", []byte(p.fill(p.api.fault)), 0)
+	return p.out.Event("", []byte(p.fill("$fault")), 0)
 }
 
 func write(w http.ResponseWriter, status int, contentType, body string) {

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/crc32"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,7 +44,7 @@ func readTranscription(p *page) error {
 	var prompt, format string
 	p.get("prompt", &prompt)
 	if p.get("response_format", &format); format == "text" {
-		p.variant(func(a *api) { a.whole = "$plain\n" })
+		p.variant("$plain\n")
 	}
 	if p.model == "" {
 		return bad("you must provide a model parameter")
@@ -63,14 +64,14 @@ func readGenerate(p *page) error {
 	p.length("max_new_tokens")
 	p.prompt = words(*inputs)
 	p.stream = path == "/generate_stream" || path == "/" && p.stream
-	p.variant(func(a *api) {
-		if details {
-			a.whole = `{"generated_text":$all,$details}`
-		}
-		if path == "/" { // this path answers with a list
-			a.whole = `[` + a.whole + `]`
-		}
-	})
+	whole := `{"generated_text":$all}`
+	if details {
+		whole = `{"generated_text":$all,$details}`
+	}
+	if path == "/" { // this path answers with a list
+		whole = `[` + whole + `]`
+	}
+	p.variant(whole)
 	return p.err
 }
 
@@ -139,7 +140,7 @@ func readRerank(p *page) error {
 	}
 	returned = false
 	p.get("return_text", &returned)
-	p.variant(func(a *api) { a.whole = `[$choices]` })
+	p.variant(`[$choices]`)
 	return p.rank("texts", func(i int, score, text string) string {
 		if returned {
 			score += `,"text":` + text
@@ -183,9 +184,10 @@ func (p *page) rank(member string, form func(i int, score, text string) string) 
 	return p.err
 }
 
-// variant changes the templates for this response.
-func (p *page) variant(change func(a *api)) {
+// variant changes the template of this response.
+func (p *page) variant(whole string) {
 	own := *p.api
-	change(&own)
+	own.text = maps.Clone(own.text)
+	own.text["whole"] = whole
 	p.api = &own
 }

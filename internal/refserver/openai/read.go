@@ -14,7 +14,7 @@ import (
 
 // open reads the members of a body, which is JSON or a form.
 func (p *page) open(body []byte) error {
-	if p.api.form {
+	if strings.HasPrefix(p.req.Header.Get("Content-Type"), "multipart/") {
 		return p.openForm(body)
 	}
 	if err := json.Unmarshal(body, &p.fields); err != nil {
@@ -41,10 +41,9 @@ type file struct {
 }
 
 func (p *page) openForm(body []byte) error {
-	header := p.req.Header.Get("Content-Type")
-	kind, params, err := mime.ParseMediaType(header)
-	if err != nil || kind != "multipart/form-data" || params["boundary"] == "" {
-		return bad("expected a multipart/form-data request, got the Content-Type %q", header)
+	_, params, err := mime.ParseMediaType(p.req.Header.Get("Content-Type"))
+	if err != nil || params["boundary"] == "" {
+		return bad("could not parse the Content-Type of your request: %v", err)
 	}
 	p.fields = map[string]json.RawMessage{}
 	for r := multipart.NewReader(bytes.NewReader(body), params["boundary"]); ; {

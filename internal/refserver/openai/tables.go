@@ -2,7 +2,6 @@ package openai
 
 import (
 	"embed"
-	"maps"
 	"slices"
 	"strings"
 )
@@ -24,16 +23,10 @@ var files embed.FS
 
 // api is one interface: how its requests are read, and the templates of its responses.
 type api struct {
-	form bool                // requests are forms
-	read func(p *page) error // reads what the templates need, and how many tokens the prompt and the response have
-
-	lets          map[string]string
-	whole, choice string
-	part          map[string]string
-	events        map[string][]event // by section and kind, as "open thought"
-	done          bool
-	fault         string
-	kinds         []string
+	read   func(p *page) error // reads what the templates need, and how many tokens the prompt and the response have
+	text   map[string]string   // templates by name: pieces, "whole", "choice", "part thought"
+	events map[string][]event  // by section and kind, as "open thought"
+	kinds  []string            // of errors
 }
 
 // event is one event of a stream. Its data are a template.
@@ -44,38 +37,20 @@ type event struct {
 	role, usage bool // only if the script wants the role alone, or the request the usage
 }
 
-const openaiFault = `{"error":{"message":$message,"type":"$kind","param":null,"code":null}}`
-
 // newAPI reads the templates of a file.
 func newAPI(file string, read func(p *page) error) (*api, error) {
 	text, err := files.ReadFile("apis/" + file + ".txt")
-	a := &api{
-		read: read, fault: openaiFault, kinds: []string{"invalid_request_error", "server_error"},
-		lets: map[string]string{}, part: map[string]string{}, events: map[string][]event{},
-	}
+	a := &api{read: read, kinds: []string{"invalid_request_error", "server_error"}, events: map[string][]event{}, text: map[string]string{
+		"fault": `{"error":{"message":$message,"type":"$kind","param":null,"code":null}}`,
+	}}
 	for section := range strings.SplitSeq("\n"+string(text), "\n# ") {
 		head, body, _ := strings.Cut(section, "\n")
-		words := strings.Fields(head)
+		words := append(strings.Fields(head), "") // none before the first section
 		body = strings.ReplaceAll(strings.TrimSpace(body), "\n", "")
-		if len(words) == 0 {
-			continue // the comment
-		}
 		switch words[0] {
-		case "let":
-			a.lets[words[1]] = body
-		case "whole":
-			a.whole = body
-		case "choice":
-			a.choice = body
-		case "part":
-			a.part[words[1]] = body
-		case "fault":
-			a.fault = body
 		case "kinds":
 			a.kinds = words[1:]
-		case "done":
-			a.done = true
-		default:
+		case "begin", "open", "delta", "close", "end", "final", "failed":
 			has := func(flag string) bool { return slices.Contains(words[3:], flag) }
 			e := event{name: strings.Trim(words[2], "-"), data: body, each: has("each"), first: has("first"), role: has("role"), usage: has("usage")}
 			for _, kind := range partKinds {
@@ -83,6 +58,8 @@ func newAPI(file string, read func(p *page) error) (*api, error) {
 					a.events[words[0]+" "+kind] = append(a.events[words[0]+" "+kind], e)
 				}
 			}
+		default:
+			a.text[strings.TrimPrefix(head, "let ")] = body
 		}
 	}
 	return a, err
@@ -105,9 +82,6 @@ func apis() (map[string]*api, error) {
 		if list[path], err = newAPI(row.file, row.read); err != nil {
 			return nil, err
 		}
-	}
-	for path := range maps.Keys(list) {
-		list[path].form = path == "/v1/images/edits" || path == "/v1/audio/transcriptions"
 	}
 	return list, nil
 }

@@ -14,7 +14,7 @@ func (p *page) fill(template string) string {
 		if f := p.values[name]; f != nil {
 			return f(p)
 		}
-		piece, ok := p.api.lets[name]
+		piece, ok := p.api.text[name]
 		if !ok {
 			panic("BUG: a template of package openai has the unknown name " + name)
 		}
@@ -81,15 +81,15 @@ func values() map[string]value {
 		// Lists: the choices of the response, and its parts that are complete.
 		"choice": number(func(p *page) int { return p.choice }),
 		"choices": func(p *page) string {
-			return p.list(p.choices, func(i int) string { p.choice = i; return p.api.choice })
+			return p.list(p.choices, func(i int) string { p.choice = i; return p.api.text["choice"] })
 		},
 		"parts": func(p *page) string {
 			now, all := p.part, p.parts()
 			defer func() { p.part = now }()
-			return p.list(p.closed, func(i int) string { p.part = all[i]; return p.api.part[p.part.kind] })
+			return p.list(p.closed, func(i int) string { p.part = all[i]; return p.api.text["part "+p.part.kind] })
 		},
 
-		"this": func(p *page) string { return p.fill(p.api.part[p.part.kind]) },
+		"this": func(p *page) string { return p.fill(p.api.text["part "+p.part.kind]) },
 
 		// Counts of tokens, and of choices.
 		"in":       number(func(p *page) int { return p.prompt }),
