@@ -38,7 +38,6 @@ import (
 	"github.com/redline-bench/redline/internal/refserver/others"
 	"github.com/redline-bench/redline/internal/refserver/pause"
 	"github.com/redline-bench/redline/internal/refserver/reqlog"
-	"github.com/redline-bench/redline/internal/refserver/tempo"
 )
 
 // Config sets up a server. The zero value serves the built-in models on free loopback ports.
@@ -56,7 +55,7 @@ type Config struct {
 	Delays    map[string]time.Duration // a model responds exactly this long after it received a request
 	AnyMethod int                      // not 0: the gRPC ports answer every method with so many bytes, in place of their own methods
 	Seed      uint64                   // makes scripted randomness repeat
-	Pace      tempo.Tokens             // of the language models: on the OpenAI port, and of the model tensorrt_llm
+	Pace      pause.Tokens             // of the language models: on the OpenAI port, and of the model tensorrt_llm
 
 	Faults map[string]string // of models by name; see package fault
 	Die    func()            // ends the process at once, for the fault of that name
@@ -128,7 +127,7 @@ func (s *Server) serve(cfg Config, l []net.Listener) error {
 	if err != nil {
 		return err
 	}
-	pace, err := tempo.New(cfg.Pace, cfg.Seed, 2)
+	pace, err := pause.NewPacer(cfg.Pace, cfg.Seed, 2)
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,6 @@ import (
 	"github.com/redline-bench/redline/internal/proto/kserve"
 	"github.com/redline-bench/redline/internal/refserver/infer"
 	"github.com/redline-bench/redline/internal/refserver/pause"
-	"github.com/redline-bench/redline/internal/refserver/tempo"
 	"github.com/redline-bench/redline/internal/tensor"
 )
 
@@ -48,7 +47,7 @@ func (j *Job) End() { j.Answer(nil, nil, true) }
 type Env struct {
 	Clock *pause.Clock
 	Seed  uint64
-	Pace  tempo.Tokens // of language models that do not set their own
+	Pace  pause.Tokens // of language models that do not set their own
 	// Hold is the time from a request to its last response, for a blank model that is decoupled.
 	Hold time.Duration
 	// Instances is the number of instances of the model.

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/internal/refserver/pause"
-	"github.com/redline-bench/redline/internal/refserver/tempo"
 )
 
 // latency is a scripted execution time. The parameters of a model set it; docs/refserver.md lists them.
@@ -35,7 +34,7 @@ func newLatency(par params, env Env) (latency, error) {
 		gapless:   par.text("gapless", "") == "true",
 		drift:     par.number("drift_share", 0), fades: par.millis("drift_ms", 60_000), began: time.Now(),
 	}
-	draw, err := tempo.Distribution(par.text("delay_distribution", "constant"), par.millis("delay_stddev_ms", 0),
+	draw, err := pause.Distribution(par.text("delay_distribution", "constant"), par.millis("delay_stddev_ms", 0),
 		rand.New(rand.NewPCG(env.Seed, uint64(par.integer("delay_seed", 0)))))
 	l.draw = draw
 	return l, err

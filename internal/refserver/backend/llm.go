@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/internal/proto/kserve"
-	"github.com/redline-bench/redline/internal/refserver/tempo"
+	"github.com/redline-bench/redline/internal/refserver/pause"
 	"github.com/redline-bench/redline/internal/tensor"
 )
 
@@ -62,7 +62,7 @@ func detokenize(j *Job) {
 // times. The prompt is not repeated, unless exclude_input_in_output is given and false.
 type mockLLM struct {
 	env  Env
-	pace *tempo.Pacer
+	pace *pause.Pacer
 }
 
 func newMockLLM(_ *kserve.ModelConfig, par params, env Env) (Instance, error) {
@@ -76,7 +76,7 @@ func newMockLLM(_ *kserve.ModelConfig, par params, env Env) (Instance, error) {
 	t.Distribution = par.text("token_distribution", t.Distribution)
 	t.Free = par.integer("slowdown_above", t.Free)
 	t.Slowdown = par.number("slowdown_per_request", t.Slowdown)
-	pace, err := tempo.New(t, env.Seed, uint64(par.integer("delay_seed", 1)))
+	pace, err := pause.NewPacer(t, env.Seed, uint64(par.integer("delay_seed", 1)))
 	return &mockLLM{env: env, pace: pace}, err
 }
 

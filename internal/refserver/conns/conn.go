@@ -3,6 +3,7 @@ package conns
 import (
 	"encoding/binary"
 	"net"
+	"strings"
 	"sync"
 	"time"
 
@@ -163,7 +164,7 @@ func (c *conn) fields() {
 			s = c.coming[f.Value]
 			delete(c.coming, f.Value)
 		case "content-type":
-			rpc = isRPC(f.Value)
+			rpc = strings.HasPrefix(f.Value, "application/grpc")
 		}
 	}
 	if s != nil {

@@ -12,7 +12,6 @@ import (
 	"net"
 	"net/http"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -200,9 +199,6 @@ func (s *Stream) end() {
 	}
 	s.waiting = nil
 }
-
-// isRPC reports whether a content type is gRPC's.
-func isRPC(ctype string) bool { return strings.HasPrefix(ctype, "application/grpc") }
 
 // Times are when the parts of one response were sent, in nanoseconds of the wall clock. Stream is nil where the caller makes the system
 // calls itself: then the time is that of the call to Mark.

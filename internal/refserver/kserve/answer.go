@@ -75,16 +75,14 @@ func (s *Server) streamed(q *streamed, resp *infer.Response) proto.Message {
 		out.ErrorMessage = resp.Err.Error()
 		return out
 	}
-	err := resp.Err
+	full, err := out.InferResponse, resp.Err
 	if err == nil && !resp.Empty {
-		if full, failed := s.answer(q.model, q.req, resp); failed == nil {
-			out.InferResponse = full
-		} else {
-			err = failed
-		}
+		full, err = s.answer(q.model, q.req, resp)
 	}
 	if err != nil {
 		out.ErrorMessage = err.Error()
+	} else {
+		out.InferResponse = full
 	}
 	out.InferResponse.ModelName, out.InferResponse.ModelVersion = q.model.Name(), resp.Version
 	out.InferResponse.Parameters = map[string]*pb.InferParameter{"triton_final_response": {ParameterChoice: &pb.InferParameter_BoolParam{BoolParam: resp.Final}}}

@@ -98,18 +98,14 @@ func flatInput(in *pb.ModelInferRequest, declared model.Tensor, value json.RawMe
 	t := tensor.Tensor{Name: declared.Name, Type: declared.Type, Shape: slices.Clone(declared.Shape)}
 	left := int64(len(items))
 	for _, d := range t.Shape {
-		if d > 0 && left%d == 0 {
-			left /= d
-		} else if d > 0 {
-			left = -1
-		}
+		left /= max(d, 1)
 	}
-	for i := len(t.Shape) - 1; i >= 0; i-- {
-		if t.Shape[i] < 0 {
+	for i, d := range slices.Backward(t.Shape) {
+		if d < 0 {
 			t.Shape[i], left = left, 1
 		}
 	}
-	if left != 1 || slices.Contains(t.Shape, -1) {
+	if t.Shape.Elements() != int64(len(items)) {
 		return bad("%d elements do not fit input '%s' of shape %s", len(items), t.Name, declared.Shape)
 	}
 	data, err := raw(t, value)

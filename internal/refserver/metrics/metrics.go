@@ -65,7 +65,19 @@ func text(models *model.Repository, gpus int) []byte {
 	b.Write(failures.Bytes())
 	head("nv_inference_pending_request_count", "gauge", "Instantaneous number of pending requests awaiting execution per-model.")
 	b.Write(pending.Bytes())
-	for _, g := range simulated(time.Now()) {
+	// Simulated GPUs have a utilization, a power and memory that change slowly.
+	phase := 2 * math.Pi * float64(time.Now().UnixMilli()%60_000) / 60_000
+	swing := func(gpu int) float64 { return 0.5 + 0.4*math.Sin(phase+float64(gpu)) }
+	for _, g := range []struct {
+		name, help string
+		value      func(gpu int) float64
+	}{
+		{"nv_gpu_utilization", "GPU utilization rate [0.0 - 1.0)", swing},
+		{"nv_gpu_memory_total_bytes", "GPU total memory, in bytes", func(int) float64 { return 80 << 30 }},
+		{"nv_gpu_memory_used_bytes", "GPU used memory, in bytes", func(g int) float64 { return math.Floor(swing(g) * (40 << 30)) }},
+		{"nv_gpu_power_usage", "GPU power usage in watts", func(g int) float64 { return 100 + math.Round(500*swing(g)) }},
+		{"nv_gpu_power_limit", "GPU power management limit in watts", func(int) float64 { return 700 }},
+	} {
 		if gpus > 0 {
 			head(g.name, "gauge", g.help)
 		}
@@ -74,24 +86,4 @@ func text(models *model.Repository, gpus int) []byte {
 		}
 	}
 	return b.Bytes()
-}
-
-// gauge is a metric of simulated GPUs.
-type gauge struct {
-	name, help string
-	value      func(gpu int) float64
-}
-
-// simulated are utilization, power and memory that change slowly.
-func simulated(now time.Time) []gauge {
-	swing := func(gpu int) float64 {
-		return 0.5 + 0.4*math.Sin(2*math.Pi*float64(now.UnixMilli()%60_000)/60_000+float64(gpu))
-	}
-	return []gauge{
-		{"nv_gpu_utilization", "GPU utilization rate [0.0 - 1.0)", swing},
-		{"nv_gpu_memory_total_bytes", "GPU total memory, in bytes", func(int) float64 { return 80 << 30 }},
-		{"nv_gpu_memory_used_bytes", "GPU used memory, in bytes", func(g int) float64 { return math.Floor(swing(g) * (40 << 30)) }},
-		{"nv_gpu_power_usage", "GPU power usage in watts", func(g int) float64 { return 100 + math.Round(500*swing(g)) }},
-		{"nv_gpu_power_limit", "GPU power management limit in watts", func(int) float64 { return 700 }},
-	}
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/redline-bench/redline/internal/proto/kserve"
 	"github.com/redline-bench/redline/internal/refserver/infer"
 	"github.com/redline-bench/redline/internal/refserver/pause"
-	"github.com/redline-bench/redline/internal/refserver/tempo"
 )
 
 // AnyMethod is the name, in Options.Delays, of all methods of a server that answers any.
@@ -25,7 +24,7 @@ const AnyMethod = "any-method"
 type Options struct {
 	Clock *pause.Clock
 	Seed  uint64
-	Pace  tempo.Tokens // of language models that do not set their own
+	Pace  pause.Tokens // of language models that do not set their own
 	// Dirs are model repositories on disk, besides the built-in models.
 	Dirs []string
 	// NoBuiltin leaves the built-in models out.

@@ -8,14 +8,13 @@ import (
 	"testing"
 
 	"github.com/redline-bench/redline/internal/refserver/pause"
-	"github.com/redline-bench/redline/internal/refserver/tempo"
 )
 
 // Whatever a body holds, each interface answers it, and a response that is not a stream is JSON.
 func FuzzBodies(f *testing.F) {
 	clock := pause.NewByTimers()
 	f.Cleanup(clock.Close)
-	pace, err := tempo.New(tempo.Tokens{}, 0, 0)
+	pace, err := pause.NewPacer(pause.Tokens{}, 0, 0)
 	if err != nil {
 		f.Fatal(err)
 	}

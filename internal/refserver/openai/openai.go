@@ -23,12 +23,11 @@ import (
 	"github.com/redline-bench/redline/internal/refserver/pause"
 	"github.com/redline-bench/redline/internal/refserver/reqlog"
 	"github.com/redline-bench/redline/internal/refserver/stream"
-	"github.com/redline-bench/redline/internal/refserver/tempo"
 )
 
 // Config sets up the model.
 type Config struct {
-	Pace  *tempo.Pacer
+	Pace  *pause.Pacer
 	Clock *pause.Clock
 	Log   *reqlog.Log
 	// Conns records when responses over HTTP/2 were sent; nil if there is no log.

@@ -9,13 +9,12 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/internal/refserver/pause"
-	"github.com/redline-bench/redline/internal/refserver/tempo"
 	"github.com/redline-bench/redline/internal/testkit"
 )
 
-func pacer(t *testing.T, tokens tempo.Tokens) *tempo.Pacer {
+func pacer(t *testing.T, tokens pause.Tokens) *pause.Pacer {
 	t.Helper()
-	p, err := tempo.New(tokens, 0, 0)
+	p, err := pause.NewPacer(tokens, 0, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,7 +25,7 @@ func post(t *testing.T, path, body string, headers ...string) *httptest.Response
 	t.Helper()
 	clock := pause.NewByTimers()
 	defer clock.Close()
-	h, err := New(Config{Clock: clock, Pace: pacer(t, tempo.Tokens{First: time.Millisecond})})
+	h, err := New(Config{Clock: clock, Pace: pacer(t, pause.Tokens{First: time.Millisecond})})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package tempo
+package pause
 
 import (
 	"math"
@@ -32,7 +32,7 @@ func TestDistributionsHaveTheirMeanAndDeviation(t *testing.T) {
 }
 
 func TestPaceOfTokens(t *testing.T) {
-	p, err := New(Tokens{First: 10 * time.Millisecond, Each: 2 * time.Millisecond, Prefill: time.Millisecond, Slowdown: 0.5, Free: 2}, 0, 0)
+	p, err := NewPacer(Tokens{First: 10 * time.Millisecond, Each: 2 * time.Millisecond, Prefill: time.Millisecond, Slowdown: 0.5, Free: 2}, 0, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func TestPaceOfTokens(t *testing.T) {
 
 func TestSeedsRepeat(t *testing.T) {
 	draw := func(seed uint64) (out [5]time.Duration) {
-		p, err := New(Tokens{First: time.Second, Each: time.Second, EachDev: time.Second / 4, Distribution: "lognormal"}, seed, 1)
+		p, err := NewPacer(Tokens{First: time.Second, Each: time.Second, EachDev: time.Second / 4, Distribution: "lognormal"}, seed, 1)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,6 +1,4 @@
-// Package tempo computes simulated execution times: a time around a mean, and the token times of a language model. Its first
-// token takes longer than the others and grows with the prompt; all times grow with the requests in flight.
-package tempo
+package pause
 
 import (
 	"fmt"
@@ -58,7 +56,7 @@ type Tokens struct {
 	Free     int
 }
 
-// Pacer gives the times of tokens to many requests. Make one with New.
+// Pacer gives the times of tokens to many requests. Make one with NewPacer.
 type Pacer struct {
 	Tokens
 	mu                  sync.Mutex // the draws share one source
@@ -66,8 +64,8 @@ type Pacer struct {
 	inflight            atomic.Int64
 }
 
-// New makes a pacer. The same seeds give the same times.
-func New(t Tokens, seed, stream uint64) (*Pacer, error) {
+// NewPacer makes a pacer. The same seeds give the same times.
+func NewPacer(t Tokens, seed, stream uint64) (*Pacer, error) {
 	p := &Pacer{Tokens: t}
 	rnd := rand.New(rand.NewPCG(seed, stream))
 	var err error
