@@ -62,14 +62,16 @@ type Place struct {
 type Response struct {
 	Outputs []tensor.Tensor
 	Err     error
-	// Final marks the last response. That of a decoupled model may be Empty: it only marks the end.
+	// Final marks the last response. That of a decoupled model may be empty: it only marks the end.
 	Final bool
-	Empty bool
 	// Version is the model version of the response.
 	Version string
 	// Stages are the execution times of a final response; an ensemble adds up those of its steps.
 	Stages Stages
 }
+
+// Empty reports whether a response only marks the end.
+func (r *Response) Empty() bool { return r.Final && r.Err == nil && r.Outputs == nil }
 
 // Stages are the parts of an execution.
 type Stages struct{ Input, Infer, Output time.Duration }

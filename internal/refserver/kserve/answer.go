@@ -67,7 +67,7 @@ func (s *Server) ModelInfer(ctx context.Context, in *pb.ModelInferRequest) (*pb.
 
 // streamed is the message of a response in a stream; nil for an empty final response that the client did not request.
 func (s *Server) streamed(q *streamed, resp *infer.Response) proto.Message {
-	if resp.Empty && !q.req.EmptyFinal {
+	if resp.Empty() && !q.req.EmptyFinal {
 		return nil
 	}
 	out := &pb.ModelStreamInferResponse{InferResponse: &pb.ModelInferResponse{Id: q.in.GetId()}}
@@ -76,7 +76,7 @@ func (s *Server) streamed(q *streamed, resp *infer.Response) proto.Message {
 		return out
 	}
 	full, err := out.InferResponse, resp.Err
-	if err == nil && !resp.Empty {
+	if err == nil && !resp.Empty() {
 		full, err = s.answer(q.model, q.req, resp)
 	}
 	if err != nil {

@@ -121,7 +121,7 @@ func (s *Server) whole(x *exchange, m *model.Model, r *infer.Request, responses 
 	count := 0
 	for last := false; !last; {
 		resp := responses.Take()
-		if last = resp.Final; !resp.Empty {
+		if last = resp.Final; !resp.Empty() {
 			count++
 			body, err = s.flatResponse(m, r, resp)
 		}
@@ -169,7 +169,7 @@ func (s *Server) stream(x *exchange, m *model.Model, r *infer.Request, responses
 func (s *Server) events(x *exchange, m *model.Model, r *infer.Request, responses *infer.Mailbox, script stream.Script, out *stream.Writer) error {
 	for last := false; !last; {
 		resp := responses.Take()
-		if last = resp.Final; resp.Empty {
+		if last = resp.Final; resp.Empty() {
 			continue
 		}
 		if out.Events() == script.Stop {

@@ -140,7 +140,12 @@ func (s *Server) inferHTTP(x *exchange) (any, error) {
 		return nil, err
 	}
 	r.Trace.Mark("HTTP_SEND_START", time.Now())
-	x.inference(head, tails)
+	kind := jsonType
+	if len(tails) > 0 {
+		kind = "application/octet-stream"
+		x.ResponseWriter.Header()[headLength] = []string{strconv.Itoa(len(head))}
+	}
+	x.send(http.StatusOK, kind, append([][]byte{head}, tails...)...)
 	r.Trace.Mark("HTTP_SEND_END", time.Now())
 	if s.Log.On() {
 		_ = http.NewResponseController(x.ResponseWriter).Flush() // a client that has gone is noted anyway
@@ -185,14 +190,4 @@ func written(r *infer.Request, out *pb.ModelInferResponse) (head []byte, tails [
 	}
 	head, err = json.Marshal(v)
 	return head, tails, err
-}
-
-// inference sends a response: JSON alone, or with raw tensors behind it.
-func (x *exchange) inference(head []byte, tails [][]byte) {
-	kind := jsonType
-	if len(tails) > 0 {
-		kind = "application/octet-stream"
-		x.ResponseWriter.Header()[headLength] = []string{strconv.Itoa(len(head))}
-	}
-	x.send(http.StatusOK, kind, append([][]byte{head}, tails...)...)
 }

@@ -65,7 +65,7 @@ func (t *TraceSettings) Sample() *trace.Trace {
 		return nil
 	}
 	t.traced++
-	return t.recorder.Start(trace.Options{File: t.now["trace_file"][0], Every: number("log_frequency")})
+	return t.recorder.Start(t.now["trace_file"][0], number("log_frequency"))
 }
 
 // update changes settings, and returns what holds then; no values bring back the default. Traces that are not written yet are written

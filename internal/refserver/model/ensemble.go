@@ -66,7 +66,7 @@ func (f *flow) run() {
 	case err != nil:
 		last = &infer.Response{Err: err}
 	case e.Decoupled():
-		last = &infer.Response{Empty: true}
+		last = &infer.Response{}
 	case last == nil: // a step was loaded again as one that need not respond
 		last = &infer.Response{Err: infer.Errorf(infer.Internal, "ensemble '%s' has no response", e.Config.GetName())}
 	}
@@ -102,7 +102,7 @@ func (f *flow) from(i int, tensors map[string]tensor.Tensor) error {
 		if failed == nil {
 			failed = resp.Err
 		}
-		if failed == nil && !resp.Empty {
+		if failed == nil && !resp.Empty() {
 			more := maps.Clone(tensors)
 			for _, t := range resp.Outputs {
 				if to, ok := step.GetOutputMap()[t.Name]; ok {

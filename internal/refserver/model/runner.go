@@ -132,11 +132,11 @@ func (x *runner) stream(e *execution, r *infer.Request) func([]tensor.Tensor, er
 		}
 		now := time.Now()
 		resp := x.response(r, outputs, err)
-		resp.Final, resp.Empty = end, end && err == nil && outputs == nil
+		resp.Final = end
 		done := time.Now()
 		infer, output := now.Sub(last), done.Sub(now)
 		st.Input, st.Infer, st.Output, last = e.inputEnd.Sub(e.start), st.Infer+infer, st.Output+output, done
-		x.Counters.Response(n, infer, output, err != nil, resp.Empty)
+		x.Counters.Response(n, infer, output, err != nil, resp.Empty())
 		n++
 		traceAnswer(r.Trace, done)
 		if end {

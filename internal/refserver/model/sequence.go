@@ -143,19 +143,25 @@ func (q *sequence) ran(chains []*chain, requests []*infer.Request) {
 }
 
 // next waits until the instance has something to run; without any the instance ends.
-func (q *sequence) next(l *instance) ([]*chain, []*infer.Request) {
+func (q *sequence) next(l *instance) (ready []*chain, requests []*infer.Request) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for {
 		now := time.Now()
 		q.reap(l, now)
-		ready := slices.DeleteFunc(slices.Clone(l.chains), func(c *chain) bool { return len(c.queue) == 0 })
+		ready = slices.DeleteFunc(slices.Clone(l.chains), func(c *chain) bool { return len(c.queue) == 0 })
 		if len(ready) > 0 {
 			slices.SortStableFunc(ready, func(a, b *chain) int { return a.queue[0].Queued.Compare(b.queue[0].Queued) })
 			wait := q.delay - now.Sub(ready[0].queue[0].Queued)
 			full := len(ready) >= q.batch || float64(len(ready)) >= q.utilization*float64(q.slots)
 			if q.closed || wait <= 0 || full {
-				return q.take(ready[:min(len(ready), q.batch)])
+				ready = ready[:min(len(ready), q.batch)]
+				for _, c := range ready {
+					requests = append(requests, c.queue[0])
+					c.queue, c.running = c.queue[1:], true
+				}
+				q.Counters.Waiting(-int64(len(requests)))
+				return ready, requests
 			}
 			q.bell.ringAt(now.Add(wait))
 		} else if q.closed && len(q.backlog) == 0 {
@@ -163,17 +169,6 @@ func (q *sequence) next(l *instance) ([]*chain, []*infer.Request) {
 		}
 		q.bell.Wait()
 	}
-}
-
-func (q *sequence) take(chains []*chain) ([]*chain, []*infer.Request) {
-	requests := make([]*infer.Request, len(chains))
-	for i, c := range chains {
-		requests[i] = c.queue[0]
-		c.queue = c.queue[1:]
-		c.running = true
-	}
-	q.Counters.Waiting(-int64(len(requests)))
-	return chains, requests
 }
 
 // reap ends sequences that were idle too long, and sets the bell for the next one.

@@ -21,17 +21,11 @@ type Recorder struct {
 	files int
 }
 
-// Options are the settings that a trace is made under.
-type Options struct {
-	File string
-	// Every is the number of traces per numbered file; 0 writes one file at the end.
-	Every int
-}
-
 // Trace is one traced request, or a step of an ensemble.
 type Trace struct {
 	recorder *Recorder
-	options  Options
+	file     string
+	every    int
 	root     *Trace // nil for the request itself
 	id       uint64
 	parent   uint64
@@ -55,12 +49,12 @@ type mark struct {
 	Ns   int64  `json:"ns"`
 }
 
-// Start begins the trace of a request.
-func (r *Recorder) Start(o Options) *Trace {
-	if o.File == "" {
+// Start begins the trace of a request. Every so many traces go to a file of their own, with a number; 0 writes one file at the end.
+func (r *Recorder) Start(file string, every int) *Trace {
+	if file == "" {
 		return nil
 	}
-	return &Trace{recorder: r, options: o, id: r.number()}
+	return &Trace{recorder: r, file: file, every: every, id: r.number()}
 }
 
 func (r *Recorder) number() uint64 {
@@ -110,17 +104,17 @@ func (t *Trace) End() {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.recorder.keep(t.lines, t.options)
+	t.recorder.keep(t)
 	t.lines = nil
 }
 
 // keep writes a file when it is full. A trace that cannot be written is dropped: tracing must not stop the server.
-func (r *Recorder) keep(lines []line, o Options) {
+func (r *Recorder) keep(t *Trace) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.kept = append(r.kept, lines...)
-	if r.count++; o.Every > 0 && r.count >= o.Every {
-		_ = r.write(o.File + "." + strconv.Itoa(r.files))
+	r.kept = append(r.kept, t.lines...)
+	if r.count++; t.every > 0 && r.count >= t.every {
+		_ = r.write(t.file + "." + strconv.Itoa(r.files))
 		r.files++
 	}
 }

@@ -13,8 +13,7 @@ import (
 func TestFiles(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "trace.json")
 	r := &Recorder{}
-	o := Options{File: file, Every: 1}
-	root := r.Start(o)
+	root := r.Start(file, 1)
 	root.Model("chain", 1, "seven")
 	step := root.Child()
 	step.Model("part", 2, "")
@@ -22,8 +21,7 @@ func TestFiles(t *testing.T) {
 	step.End()
 	root.Mark("REQUEST_START", time.Unix(0, 4))
 	root.End()
-	o.Every = 0
-	rest := r.Start(o)
+	rest := r.Start(file, 0)
 	rest.Mark("REQUEST_START", time.Unix(0, 9))
 	rest.End()
 	if err := r.Close(file); err != nil {
@@ -45,7 +43,7 @@ func TestFiles(t *testing.T) {
 }
 
 func TestNothingToTrace(t *testing.T) {
-	trace := (&Recorder{}).Start(Options{}) // no file
+	trace := (&Recorder{}).Start("", 0) // no file
 	trace.Model("m", 1, "")
 	trace.Mark("REQUEST_START", time.Now())
 	trace.Child().End()
