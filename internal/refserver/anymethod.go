@@ -26,14 +26,12 @@ func (a *anyMethod) options() []grpc.ServerOption {
 }
 
 func (a *anyMethod) answer(_ any, stream grpc.ServerStream) error {
-	for {
-		err := stream.RecvMsg(&[]byte{})
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return err
-		}
+	var err error
+	for err == nil {
+		err = stream.RecvMsg(&[]byte{})
+	}
+	if !errors.Is(err, io.EOF) {
+		return err
 	}
 	received := time.Now()
 	if err := a.clock.Until(stream.Context(), received.Add(a.delay)); err != nil {

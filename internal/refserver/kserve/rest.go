@@ -43,7 +43,7 @@ func (s *Server) HTTP() http.Handler {
 	}
 	for _, kind := range []shm.Kind{shm.System, shm.CUDA} {
 		for _, region := range []string{"", "/region/{region}"} {
-			path := " /v2/" + kind.String() + "sharedmemory" + region
+			path := " /v2/" + string(kind) + "sharedmemory" + region
 			add("GET"+path+"/status", func(s *Server, x *exchange) (any, error) { return s.memoryStatus(kind, x.PathValue("region")) })
 			add("POST"+path+"/register", func(s *Server, x *exchange) (any, error) { return nil, s.registerMemory(kind, x) })
 			add("POST"+path+"/unregister", func(s *Server, x *exchange) (any, error) {

@@ -87,11 +87,12 @@ func (t *TraceSettings) update(changes settings) (settings, error) {
 			t.now[name] = values
 		}
 	}
-	if len(changes) == 0 {
-		return maps.Clone(t.now), nil
+	var err error
+	if len(changes) > 0 {
+		t.seen, t.traced = 0, 0
+		err = t.recorder.Close(t.now["trace_file"][0])
 	}
-	t.seen, t.traced = 0, 0
-	return maps.Clone(t.now), t.recorder.Close(t.now["trace_file"][0])
+	return maps.Clone(t.now), err
 }
 
 func checkTrace(name string, values []string) error {

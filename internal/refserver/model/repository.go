@@ -53,11 +53,7 @@ type entry struct {
 	busy   bool // it is being loaded
 }
 
-// The states of the repository extension.
-const (
-	stateReady       = "READY"
-	stateUnavailable = "UNAVAILABLE"
-)
+const stateReady, stateUnavailable = "READY", "UNAVAILABLE" // of the repository extension
 
 // Open reads all configurations and loads the models that are to be loaded.
 func Open(opts Options) (*Repository, error) {
@@ -223,9 +219,8 @@ func (r *Repository) load(name string, override *kserve.ModelConfig) error {
 		}
 		fresh = append(fresh, m)
 	}
-	old := e.models
+	go closeAll(e.models) // requests that are in it still finish
 	e.models, e.state, e.reason = fresh, stateReady, ""
-	go closeAll(old) // requests that are in it still finish
 	return nil
 }
 

@@ -47,14 +47,8 @@ const jsonType = "application/json"
 // New makes a handler.
 func New(cfg Config) (*Handler, error) {
 	h := &Handler{cfg: cfg, mux: http.NewServeMux(), values: values()}
-	describe := func(name string) string {
-		return `{"id":` + quote(name) + `,"object":"model","created":1700000000,"owned_by":"redline"}`
-	}
 	h.mux.HandleFunc("GET /v1/models", func(w http.ResponseWriter, _ *http.Request) { // requests may name any model
-		write(w, http.StatusOK, jsonType, `{"object":"list","data":[`+describe("mock-llm")+`]}`)
-	})
-	h.mux.HandleFunc("GET /v1/models/{model...}", func(w http.ResponseWriter, r *http.Request) {
-		write(w, http.StatusOK, jsonType, describe(r.PathValue("model")))
+		write(w, http.StatusOK, jsonType, `{"object":"list","data":[{"id":"mock-llm","object":"model","created":1700000000,"owned_by":"redline"}]}`)
 	})
 	for _, path := range []string{"/health", "/ping", "/v1/health/ready", "/v1/health/live"} {
 		h.mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })

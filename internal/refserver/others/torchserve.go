@@ -20,13 +20,10 @@ func (c Config) TorchServe() http.Handler {
 	mux.HandleFunc("GET /models", func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, http.StatusOK, map[string]any{"models": []any{map[string]any{"modelName": "mock", "modelUrl": "mock.mar"}}})
 	})
-	mux.HandleFunc("GET /models/{model}", func(w http.ResponseWriter, r *http.Request) {
-		answer(w, http.StatusOK, []any{map[string]any{"modelName": r.PathValue("model"), "modelVersion": "1.0", "minWorkers": 1, "maxWorkers": 1, "batchSize": 1}})
-	})
 	mux.HandleFunc("POST /predictions/{model}", c.predict)
 	mux.HandleFunc("POST /predictions/{model}/{version}", c.predict)
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
-		failure(w, http.StatusNotFound, "ResourceNotFoundException", "Requested resource is not found, please refer to API document.")
+		answer(w, http.StatusNotFound, map[string]any{"code": 404, "type": "ResourceNotFoundException", "message": "the resource is not there"})
 	})
 	return mux
 }
@@ -56,7 +53,7 @@ func (c Config) predict(w http.ResponseWriter, r *http.Request) {
 	size, err := sizeOf(r)
 	received := time.Now()
 	if err != nil {
-		failure(w, http.StatusBadRequest, "BadRequestException", err.Error())
+		answer(w, http.StatusBadRequest, map[string]any{"code": 400, "type": "BadRequestException", "message": err.Error()})
 		return
 	}
 	if c.Clock.Until(r.Context(), received.Add(c.Delay)) != nil {
@@ -66,15 +63,8 @@ func (c Config) predict(w http.ResponseWriter, r *http.Request) {
 	c.Log.Add(received, reqlog.Entry{Model: r.PathValue("model"), Parent: r.Header.Get("Traceparent")})
 }
 
-func failure(w http.ResponseWriter, status int, kind, text string) {
-	answer(w, status, map[string]any{"code": status, "type": kind, "message": text})
-}
-
 func answer(w http.ResponseWriter, status int, v any) {
-	body, err := json.Marshal(v)
-	if err != nil {
-		status = http.StatusInternalServerError
-	}
+	body, _ := json.Marshal(v) // of texts and numbers
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // a client that has gone needs no response

@@ -11,22 +11,14 @@ import (
 	"github.com/redline-bench/redline/internal/refserver/infer"
 )
 
-// Kind is the kind of memory of a region.
-type Kind uint8
+// Kind is the kind of memory of a region, as paths and texts name it.
+type Kind string
 
 // The kinds.
 const (
-	System Kind = iota
-	CUDA
+	System Kind = "system"
+	CUDA   Kind = "cuda"
 )
-
-// String names the kind as paths and texts do.
-func (k Kind) String() string {
-	if k == CUDA {
-		return "cuda"
-	}
-	return "system"
-}
 
 // Region is a registered piece of shared memory.
 type Region struct {
@@ -57,7 +49,7 @@ func New() *Registry { return &Registry{regions: map[string]*Region{}} }
 
 // Register maps system memory.
 func (r *Registry) Register(name, key string, offset, size uint64) error {
-	return r.add(Region{Name: name, Key: key, Offset: offset, Size: size}, func() (memory, error) { return mapKey(name, key, offset, size) })
+	return r.add(Region{Kind: System, Name: name, Key: key, Offset: offset, Size: size}, func() (memory, error) { return mapKey(name, key, offset, size) })
 }
 
 // RegisterCUDA opens memory on a GPU by its handle.
