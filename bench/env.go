@@ -10,9 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redline-bench/redline/e2e/binary"
 	"github.com/redline-bench/redline/e2e/peers"
-	"github.com/redline-bench/redline/internal/calibrate/standin"
 )
 
 // env is what the groups share.
@@ -47,24 +45,6 @@ func (e *env) requests(n int) int { return max(1, int(float64(n)*e.scale)) }
 
 // file is the path of a file of this run.
 func (e *env) file(name string) string { return filepath.Join(e.dir, name) }
-
-// null starts the null server on a core of its own, nullOn on the given ones.
-func (e *env) null() (*binary.Server, error) { return e.nullOn(serverCore, false) }
-
-func (e *env) nullOn(cores string, tls bool) (*binary.Server, error) {
-	argv := pinned(cores, e.bin, "serve", "--null")
-	if tls {
-		text, err := standin.SelfSigned()
-		if err == nil {
-			err = os.WriteFile(e.file("server.pem"), text, 0o600)
-		}
-		if err != nil {
-			return nil, err
-		}
-		argv = append(argv, "--tls-cert", e.file("server.pem"), "--tls-key", e.file("server.pem"))
-	}
-	return binary.Serve("", argv...)
-}
 
 // The cores of a pinned client and a pinned server, and those of a client and a server that share two.
 const (

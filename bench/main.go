@@ -28,7 +28,7 @@ func main() {
 	only := flag.String("only", "", "run only the groups whose name matches this regular expression")
 	strict := flag.Bool("strict", false, "exit with 1 when a bar is missed")
 	flag.Parse()
-	if helper := map[string]func([]string) error{"reader": runReader, "bare": bare}[flag.Arg(0)]; helper != nil {
+	if helper := map[string]func([]string) error{"reader": runReader, "bare": bare, "null": runNull}[flag.Arg(0)]; helper != nil {
 		if err := helper(flag.Args()[1:]); err != nil {
 			fmt.Fprintf(os.Stderr, "bench %s: %v\n", flag.Arg(0), err)
 			os.Exit(1)

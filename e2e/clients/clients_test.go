@@ -48,8 +48,8 @@ func TestPythonClients(t *testing.T) {
 		t.Skip("short")
 	}
 	modules := python(t)
-	labels := labeled(t)
-	s := start(t, "--model-control-mode", "explicit", "--load-model", "*", "--model-repository", labels)
+	models := reshaped(t)
+	s := start(t, "--model-control-mode", "explicit", "--load-model", "*", "--model-repository", models)
 	addresses, err := json.Marshal(s.Ports)
 	if err != nil {
 		t.Fatal(err)
@@ -106,19 +106,13 @@ func report(t *testing.T, out []byte) {
 	}
 }
 
-// labeled makes a model repository with what the built-in models do not have: classes with names, and shapes that
-// differ between clients and the model.
-func labeled(t *testing.T) string {
+// reshaped makes a model repository with what the built-in models do not have: shapes that differ between clients and the model.
+func reshaped(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	for file, text := range map[string]string{
-		"labeled/config.pbtxt": `backend: "identity" max_batch_size: 4
-input [ { name: "INPUT0" data_type: TYPE_FP32 dims: [ 3 ] } ]
-output [ { name: "OUTPUT0" data_type: TYPE_FP32 dims: [ 3 ] label_filename: "names.txt" } ]`,
-		"labeled/names.txt": "cat\ndog\nfish\n",
-		"labeled/1/.keep":   "",
-		"reshaped/1/.keep":  "",
-		"reshaped/3/.keep":  "",
+		"reshaped/1/.keep": "",
+		"reshaped/3/.keep": "",
 		"reshaped/config.pbtxt": `backend: "identity" max_batch_size: 4
 input [ { name: "INPUT0" data_type: TYPE_INT32 dims: [ 1 ] reshape { shape: [ ] } } ]
 output [ { name: "OUTPUT0" data_type: TYPE_INT32 dims: [ 1 ] reshape { shape: [ ] } } ]`,

@@ -51,7 +51,6 @@ var profiles = []struct {
 	{name: "identity string", args: "-m identity_string -u {http} --shape INPUT0:2"},
 	{name: "simple identity", args: "-m simple_identity -i grpc -u {grpc} --shape INPUT0:2"},
 	{name: "identity optional", args: "-m identity_optional -u {http} --shape INPUT0:4 --shape INPUT1:4"},
-	{name: "identity cached", args: "-m identity_cached -i grpc -u {grpc} --shape INPUT0:4"},
 	{name: "batch of one", args: "-m custom_zero_1_int32 -u {http} --shape INPUT0:4"},
 	{name: "slow", args: "-m slow_identity -u {http} --shape INPUT0:4 --concurrency-range 4"},
 	{name: "slow with queue delay", args: "-m slow_identity_delay -i grpc -u {grpc} -a --shape INPUT0:4 --concurrency-range 4"},
@@ -69,8 +68,6 @@ var profiles = []struct {
 	{name: "image network", args: "-m densenet_onnx -i grpc -u {grpc}"},
 	{name: "image network batch", args: "-m inception_onnx -i grpc -u {grpc} -b 2"},
 	{name: "image network http", args: "-m inception_graphdef -u {http}"},
-	{name: "image files", args: "-m image_preprocess_nhwc_299x299x3_inception -i grpc -u {grpc} --input-data {dir}/image.json"},
-	{name: "image chain", args: "-m preprocess_inception_ensemble -i grpc -u {grpc} --input-data {dir}/image.json"},
 	{name: "decoupled", args: "-m repeat_int32 -i grpc -u {grpc} --async --streaming --input-data {data}/repeat_wait.json"},
 	{name: "chain", args: "-m ensemble_chain -u {http} --shape INPUT0:4"},
 	{name: "chain grpc", args: "-m ensemble_chain -i grpc -u {grpc} --shape INPUT0:4 --concurrency-range 2"},
@@ -91,7 +88,6 @@ var inputs = map[string]string{
 	"stream.json": `{"data":[{"payload":[{"model":"mock-llm","messages":[{"role":"user","content":"one two"}],"max_tokens":3,"stream":true}]}]}`,
 	"torch.json":  `{"data":[{"TORCHSERVE_INPUT":["torch.bin"]}]}`,
 	"torch.bin":   "some bytes",
-	"image.json":  `{"data":[{"INPUT":{"b64":"SQAAAIlQTkcNChoKAAAADUlIRFIAAAAEAAAABAgCAAAAJpMJKQAAABBJREFUeJxj4Ew+AUcMxHEA6NMTQf6GqJ0AAAAASUVORK5CYII="}}]}`,
 }
 
 var (

@@ -21,8 +21,6 @@ type (
 type call struct {
 	name  string
 	spoil func(r *pb.ModelInferRequest)
-	// why the text may differ; the code may not.
-	why string
 }
 
 func number(v int64) *pb.InferParameter {
@@ -117,18 +115,12 @@ var calls = []call{
 	}},
 	{name: "unknown output", spoil: func(r *pb.ModelInferRequest) { r.Outputs = []*output{{Name: "OUTPUT9"}} }},
 	{name: "output without name", spoil: func(r *pb.ModelInferRequest) { r.Outputs = []*output{{}} }},
-	{name: "classes are no number", spoil: func(r *pb.ModelInferRequest) {
-		r.Outputs = []*output{{Name: "OUTPUT0", Parameters: parameters{"classification": text("x")}}}
-	}},
 	{name: "unknown region for input", spoil: func(r *pb.ModelInferRequest) {
 		r.Inputs[0].Parameters = parameters{"shared_memory_region": text("no"), "shared_memory_byte_size": number(64)}
 		r.RawInputContents = r.RawInputContents[:1]
 	}},
 	{name: "unknown region for output", spoil: func(r *pb.ModelInferRequest) {
 		r.Outputs = []*output{{Name: "OUTPUT0", Parameters: parameters{"shared_memory_region": text("no"), "shared_memory_byte_size": number(64)}}}
-	}},
-	{name: "region and classes", spoil: func(r *pb.ModelInferRequest) {
-		r.Outputs = []*output{{Name: "OUTPUT0", Parameters: parameters{"shared_memory_region": text("no"), "classification": number(1)}}}
 	}},
 	{name: "decoupled", spoil: func(r *pb.ModelInferRequest) { r.ModelName = "repeat" }},
 	{name: "reserved parameter", spoil: spoilParameters(parameters{"triton_mine": number(1)})},
@@ -193,10 +185,6 @@ var others = []struct {
 		_, err := c.SystemSharedMemoryUnregister(ctx, &pb.SystemSharedMemoryUnregisterRequest{Name: "r"})
 		return err
 	}},
-	{"trace of an unknown model", func(ctx context.Context, c pb.GRPCInferenceServiceClient) error {
-		_, err := c.TraceSetting(ctx, &pb.TraceSettingRequest{ModelName: "nobody"})
-		return err
-	}},
 	{"trace of an unknown level", func(ctx context.Context, c pb.GRPCInferenceServiceClient) error {
 		_, err := c.TraceSetting(ctx, &pb.TraceSettingRequest{Settings: map[string]*pb.TraceSettingRequest_SettingValue{"trace_level": {Value: []string{"LOUD"}}}})
 		return err
@@ -205,49 +193,38 @@ var others = []struct {
 		_, err := c.TraceSetting(ctx, &pb.TraceSettingRequest{Settings: map[string]*pb.TraceSettingRequest_SettingValue{"trace_rate": {Value: []string{"1", "2"}}}})
 		return err
 	}},
-	{"log level is a text", logs("log_verbose_level", &pb.LogSettingsRequest_SettingValue{ParameterChoice: &pb.LogSettingsRequest_SettingValue_StringParam{StringParam: "high"}})},
-	{"log truth is a number", logs("log_info", &pb.LogSettingsRequest_SettingValue{ParameterChoice: &pb.LogSettingsRequest_SettingValue_Uint32Param{Uint32Param: 5}})},
-	{"unknown log format", logs("log_format", &pb.LogSettingsRequest_SettingValue{ParameterChoice: &pb.LogSettingsRequest_SettingValue_StringParam{StringParam: "poem"}})},
-	{"log to another file", logs("log_file", &pb.LogSettingsRequest_SettingValue{ParameterChoice: &pb.LogSettingsRequest_SettingValue_StringParam{StringParam: "/tmp/x"}})},
-}
-
-func logs(name string, v *pb.LogSettingsRequest_SettingValue) func(context.Context, pb.GRPCInferenceServiceClient) error {
-	return func(ctx context.Context, c pb.GRPCInferenceServiceClient) error {
-		_, err := c.LogSettings(ctx, &pb.LogSettingsRequest{Settings: map[string]*pb.LogSettingsRequest_SettingValue{name: v}})
-		return err
-	}
 }
 
 func TestGRPC(t *testing.T) {
 	clients := &clients{known: map[string]pb.GRPCInferenceServiceClient{}}
 	t.Cleanup(clients.close)
 	var all []question
-	add := func(name, why string, do func(context.Context, pb.GRPCInferenceServiceClient) error) {
-		all = append(all, question{name, why, func(ctx context.Context, _, grpc string) answer {
+	add := func(name string, do func(context.Context, pb.GRPCInferenceServiceClient) error) {
+		all = append(all, question{name, "", func(ctx context.Context, _, grpc string) answer {
 			client, err := clients.of(grpc)
 			if err != nil {
-				return answer{"no client", err.Error()}
+				return answer{status: "no client", text: err.Error()}
 			}
 			s := status.Convert(do(ctx, client))
-			return answer{s.Code().String(), s.Message()}
+			return answer{status: s.Code().String(), text: s.Message()}
 		}})
 	}
 	for _, c := range calls {
-		add(c.name, c.why, func(ctx context.Context, client pb.GRPCInferenceServiceClient) error {
+		add(c.name, func(ctx context.Context, client pb.GRPCInferenceServiceClient) error {
 			r := goodCall()
 			c.spoil(r)
 			_, err := client.ModelInfer(ctx, r)
 			return err
 		})
 		// In a stream the error is part of the response.
-		add("stream/"+c.name, c.why, func(ctx context.Context, client pb.GRPCInferenceServiceClient) error {
+		add("stream/"+c.name, func(ctx context.Context, client pb.GRPCInferenceServiceClient) error {
 			r := goodCall()
 			c.spoil(r)
 			return overStream(ctx, client, r)
 		})
 	}
 	for _, o := range others {
-		add(o.name, "", o.do)
+		add(o.name, o.do)
 	}
 	compare(t, all)
 }

@@ -19,7 +19,7 @@ type request struct {
 	body    string
 	binary  string // behind the JSON, with its header
 	headers map[string]string
-	why     string // the text may differ for this reason; the status may not
+	why     string // a good response may differ for this reason; the status may not
 }
 
 // The pieces of a good request for the model simple.
@@ -72,7 +72,6 @@ var inferCases = []request{
 	{name: "no inputs", body: `{}`},
 	{name: "empty inputs", body: `{"inputs":[]}`},
 	{name: "inputs are no list", body: `{"inputs":7}`},
-	{name: "an input is no object", body: `{"inputs":[7]}`},
 	{name: "id is no text", body: asking(`"id":7`)},
 	{name: "input without name", body: with(`{"shape":[1,16],"datatype":"INT32","data":` + sixteen + `}`)},
 	{name: "input without datatype", body: with(`{"name":"INPUT0","shape":[1,16],"data":` + sixteen + `}`)},
@@ -97,7 +96,6 @@ var inferCases = []request{
 	{name: "extra input", body: `{"inputs":[` + first + `,` + second + `,{"name":"INPUT2","shape":[1],"datatype":"INT32","data":[1]}]}`},
 	{name: "strange input", body: `{"inputs":[` + first + `,{"name":"INPUT9","shape":[1,16],"datatype":"INT32","data":` + sixteen + `}]}`},
 	{name: "input twice", body: `{"inputs":[` + first + `,` + first + `]}`},
-	{name: "missing required input", path: "/v2/models/optional/infer", body: `{"inputs":[{"name":"INPUT1","shape":[1,4],"datatype":"INT32","data":[1,2,3,4]}]}`},
 	{name: "too few elements", body: with(`{"name":"INPUT0","shape":[1,16],"datatype":"INT32","data":[1,2,3]}`)},
 	{name: "too many elements", body: with(`{"name":"INPUT0","shape":[1,16],"datatype":"INT32","data":[0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16]}`)},
 	{name: "data is no list", body: with(`{"name":"INPUT0","shape":[1,16],"datatype":"INT32","data":5}`)},
@@ -113,12 +111,9 @@ var inferCases = []request{
 	{name: "outputs are no list", body: asking(`"outputs":3`)},
 	{name: "output name is no text", body: asking(`"outputs":[{"name":3}]`)},
 	{name: "output binary_data is no truth", body: asking(`"outputs":[{"name":"OUTPUT0","parameters":{"binary_data":1}}]`)},
-	{name: "classes are no number", body: asking(`"outputs":[{"name":"OUTPUT0","parameters":{"classification":"x"}}]`)},
-	{name: "more classes than elements", body: asking(`"outputs":[{"name":"OUTPUT0","parameters":{"classification":99}}]`)},
 	{name: "unknown region for input", body: with(`{"name":"INPUT0","shape":[1,16],"datatype":"INT32","parameters":{"shared_memory_region":"no","shared_memory_byte_size":64}}`)},
 	{name: "unknown region for output", body: asking(`"outputs":[{"name":"OUTPUT0","parameters":{"shared_memory_region":"no","shared_memory_byte_size":64}}]`)},
 	{name: "region and data", body: with(`{"name":"INPUT0","shape":[1,16],"datatype":"INT32","data":` + sixteen + `,"parameters":{"shared_memory_region":"no","shared_memory_byte_size":64}}`)},
-	{name: "region and classes", body: asking(`"outputs":[{"name":"OUTPUT0","parameters":{"shared_memory_region":"no","classification":1}}]`)},
 	{name: "region and binary", body: asking(`"outputs":[{"name":"OUTPUT0","parameters":{"shared_memory_region":"no","binary_data":true}}]`)},
 	{name: "decoupled", path: "/v2/models/repeat/infer", body: `{"inputs":[]}`},
 	{name: "reserved parameter", body: asking(`"parameters":{"triton_mine":1}`)},
@@ -128,7 +123,6 @@ var inferCases = []request{
 	{name: "timeout is no number", body: asking(`"parameters":{"timeout":"soon"}`)},
 	{name: "binary_data_output is no truth", body: asking(`"parameters":{"binary_data_output":3}`)},
 	{name: "unknown packing", body: good, headers: map[string]string{"Content-Encoding": "br"}},
-	{name: "packed wrongly", body: good, headers: map[string]string{"Content-Encoding": "gzip"}, why: "the two libraries name a broken stream in their own words"},
 }
 
 var binaryCases = []request{
@@ -149,7 +143,6 @@ var binaryCases = []request{
 	{name: "header length is no number", body: good, headers: map[string]string{headerLength: "x"}},
 	{name: "header length cuts the JSON", body: good, headers: map[string]string{headerLength: "20"}},
 	{name: "raw body for two inputs", body: zeros64, headers: map[string]string{headerLength: "0"}},
-	{name: "raw body", path: "/v2/models/identity_fp32/infer", body: zeros64, headers: map[string]string{headerLength: "0"}},
 	{name: "text without a length", path: words, body: `{"inputs":[{"name":"INPUT0","shape":[1,1],"datatype":"BYTES","parameters":{"binary_data_size":2}}]}`, binary: "ab"},
 	{name: "text shorter than its length", path: words, body: `{"inputs":[{"name":"INPUT0","shape":[1,1],"datatype":"BYTES","parameters":{"binary_data_size":6}}]}`, binary: "\x09\x00\x00\x00ab"},
 	{name: "more texts than the shape", path: words, body: `{"inputs":[{"name":"INPUT0","shape":[1,1],"datatype":"BYTES","parameters":{"binary_data_size":10}}]}`, binary: "\x01\x00\x00\x00a\x01\x00\x00\x00b"},
@@ -185,7 +178,6 @@ var adminCases = []request{
 	{name: "load where the models are fixed", path: "/v2/repository/models/simple/load"},
 	{name: "unload where the models are fixed", path: "/v2/repository/models/simple/unload"},
 	{name: "load by GET", method: http.MethodGet, path: "/v2/repository/models/simple/load"},
-	{name: "load in a named repository", path: "/v2/repository/mine/models/simple/load"},
 	{name: "index by GET", method: http.MethodGet, path: "/v2/repository/index"},
 	{name: "index with broken JSON", path: "/v2/repository/index", body: "{"},
 	{name: "register without name", path: "/v2/systemsharedmemory/register", body: `{"key":"/a","byte_size":4}`},
@@ -195,14 +187,9 @@ var adminCases = []request{
 	{name: "register with broken JSON", path: "/v2/systemsharedmemory/region/r/register", body: `{`},
 	{name: "status of an unknown region", method: http.MethodGet, path: "/v2/systemsharedmemory/region/r/status"},
 	{name: "unregister an unknown region", path: "/v2/systemsharedmemory/region/r/unregister"},
-	{name: "trace of an unknown model", method: http.MethodGet, path: "/v2/models/nobody/trace/setting"},
 	{name: "trace of an unknown level", path: "/v2/trace/setting", body: `{"trace_level":["LOUD"]}`, why: "each answers with the name of its own trace file"},
 	{name: "trace rate is no number", path: "/v2/trace/setting", body: `{"trace_rate":"often"}`},
 	{name: "trace to another file", path: "/v2/trace/setting", body: `{"trace_file":"/tmp/x"}`},
-	{name: "log level is no number", path: "/v2/logging", body: `{"log_verbose_level":"high"}`},
-	{name: "log to another file", path: "/v2/logging", body: `{"log_file":"/tmp/x"}`},
-	{name: "unknown log format", path: "/v2/logging", body: `{"log_format":"poem"}`},
-	{name: "log truth is a number", path: "/v2/logging", body: `{"log_info":5}`},
 	{name: "generate on an unknown model", path: "/v2/models/nobody/generate", body: `{}`},
 	{name: "generate with broken JSON", path: "/v2/models/identity_string/generate", body: `{`},
 	{name: "generate with a list", path: "/v2/models/identity_string/generate", body: `[]`},
@@ -236,7 +223,7 @@ const headerLength = "Inference-Header-Content-Length"
 func (c request) send(ctx context.Context, address string) answer {
 	req, err := http.NewRequestWithContext(ctx, cmp.Or(c.method, http.MethodPost), "http://"+address+cmp.Or(c.path, anyInfer), strings.NewReader(c.body+c.binary))
 	if err != nil {
-		return answer{"not sent", err.Error()}
+		return answer{status: "not sent", text: err.Error()}
 	}
 	if c.binary != "" {
 		req.Header.Set(headerLength, strconv.Itoa(len(c.body)))
@@ -246,18 +233,18 @@ func (c request) send(ctx context.Context, address string) answer {
 	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return answer{"no answer", err.Error()}
+		return answer{status: "no answer", text: err.Error()}
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
 	if err != nil {
-		return answer{"half an answer", err.Error()}
+		return answer{status: "half an answer", text: err.Error()}
 	}
 	var failure struct {
 		Error string `json:"error"`
 	}
 	if json.Unmarshal(body, &failure) == nil && failure.Error != "" {
-		return answer{strconv.Itoa(resp.StatusCode), failure.Error}
+		return answer{status: strconv.Itoa(resp.StatusCode), text: failure.Error}
 	}
-	return answer{strconv.Itoa(resp.StatusCode), string(body)}
+	return answer{strconv.Itoa(resp.StatusCode), string(body), resp.StatusCode == http.StatusOK}
 }

@@ -340,9 +340,14 @@ Measure it
 			}
 		}
 	}
-	f("", "Models   37, all ready\n\n  NAME ", "onnx_int32_int32_int32                     2        ready\n")
+	f("", "Models   34, all ready\n\n  NAME ", "onnx_int32_int32_int32       2        ready\n")
 	f("ensemble_chain", "\nSteps\n  custom_identity_fp32\n  identity_stage2_fp32\n")
 	f("simple_sequence", "Sequences  yes: requests belong to sequences\n")
 	f("identity_optional", "  INPUT1  FP32  [-1]  optional\n")
-	f("identity_cached", "Cache      a response cache answers repeated requests\n")
+	b.Reset()
+	cached := look(t, plan.Target{URL: at.HTTP, Model: "simple"})
+	cached.Model.Cache = true // the reference server has no cache
+	if cached.Text(&b); !strings.Contains(b.String(), "Cache      a response cache answers repeated requests\n") {
+		t.Error(b.String())
+	}
 }

@@ -26,37 +26,32 @@ func (a *anyMethod) options() []grpc.ServerOption {
 }
 
 func (a *anyMethod) answer(_ any, stream grpc.ServerStream) error {
-	for {
-		err := stream.RecvMsg(&rawMessage{})
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return err
-		}
+	var err error
+	for err == nil {
+		err = stream.RecvMsg(&[]byte{})
+	}
+	if !errors.Is(err, io.EOF) {
+		return err
 	}
 	received := time.Now()
 	if err := a.clock.Until(stream.Context(), received.Add(a.delay)); err != nil {
 		return err
 	}
-	if err := stream.SendMsg(&rawMessage{a.response}); err != nil {
+	if err := stream.SendMsg(a.response); err != nil {
 		return err
 	}
 	method, _ := grpc.MethodFromServerStream(stream) // the log can do without a name
-	a.log.Add(reqlog.Entry{Model: method, Parent: reqlog.ParentOf(stream.Context()), Received: received, Replied: time.Now()})
+	a.log.Add(received, reqlog.Entry{Model: method, Parent: reqlog.ParentOf(stream.Context())})
 	return nil
 }
 
-// rawMessage is a message that is not decoded.
-type rawMessage struct{ data []byte }
-
-// rawCodec sends raw messages as they are and ignores those it receives.
+// rawCodec sends bytes as they are and ignores those it receives.
 type rawCodec struct{}
 
 func (rawCodec) Name() string { return "proto" }
 
 func (rawCodec) Marshal(v any) (mem.BufferSlice, error) {
-	return mem.BufferSlice{mem.SliceBuffer(v.(*rawMessage).data)}, nil
+	return mem.BufferSlice{mem.SliceBuffer(v.([]byte))}, nil
 }
 
 func (rawCodec) Unmarshal(mem.BufferSlice, any) error { return nil }

@@ -9,14 +9,14 @@ import (
 
 	"github.com/redline-bench/redline/internal/proto/kserve"
 	"github.com/redline-bench/redline/internal/refserver"
-	"github.com/redline-bench/redline/internal/refserver/tempo"
+	"github.com/redline-bench/redline/internal/refserver/pause"
 )
 
 // The log says when each event of a stream left, on every port that streams, at the pace that was requested.
 func TestLogHasTheEventsOfStreams(t *testing.T) {
 	const first, each = 4 * time.Millisecond, 2 * time.Millisecond
 	var log bytes.Buffer
-	s := start(t, refserver.Config{RequestLog: &log, Pace: tempo.Tokens{First: first, Each: each}})
+	s := start(t, refserver.Config{RequestLog: &log, Pace: pause.Tokens{First: first, Each: each}})
 	a := s.Addresses()
 	call(t, "http://"+a.OpenAI+"/v1/chat/completions", `{"model":"m","messages":[{"role":"user","content":"x"}],"max_tokens":3,"stream":true}`, "X-Request-Id", "chat")
 	call(t, "http://"+a.OpenAI+"/v1/completions", `{"model":"m","prompt":"x","max_tokens":3,"stream":true}`, "X-Request-Id", "completion")

@@ -11,13 +11,13 @@ import (
 	"google.golang.org/grpc/tap"
 )
 
-// guard accepts only requests with the bearer token; without a token it accepts all.
+// guard accepts only requests with the bearer token, or with the token as an API key; without a token it accepts all.
 func guard(token string, next http.Handler) http.Handler {
 	if token == "" {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !same(r.Header.Get("Authorization"), "Bearer "+token) {
+		if !same(r.Header.Get("Authorization"), "Bearer "+token) && !same(r.Header.Get("X-Api-Key"), token) {
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			http.Error(w, `{"error":"unauthorized: present the bearer token"}`, http.StatusUnauthorized)
 			return

@@ -108,7 +108,7 @@ func TestModelRepository(t *testing.T) {
 	if _, _, index := call(t, url+"repository/index", "{}"); index != `[{"name":"double","version":"1","state":"READY"},{"name":"double","version":"3","state":"READY"}]` {
 		t.Errorf("index %s", index)
 	}
-	body := `{"inputs":[{"name":"A","datatype":"FP64","shape":[2],"data":[1.5,2]}]}`
+	body := `{"inputs":[{"name":"A","datatype":"FP64","shape":[2],"data":[1.5,2.0]}]}`
 	for version, want := range map[string]int{"": 200, "/versions/1": 200, "/versions/3": 200, "/versions/2": 404} {
 		if got, _, text := call(t, url+"models/double"+version+"/infer", body); got != want {
 			t.Errorf("version %q: %d %s", version, got, text)

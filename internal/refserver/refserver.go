@@ -2,11 +2,12 @@
 // schedulers, and latencies that can be fixed. `redline serve` and --embedded run it, and tests compare measurements with it.
 // It shares only tensor and the protocol's types with the load generator, so that a bug in one cannot hide a bug in the other.
 //
-// The parts, from the outside in: khttp, kgrpc and metrics serve protocols; core is what they share; model checks requests and
+// The parts, from the outside in: kserve, openai, torchserve, tfserving and metrics serve protocols; model checks requests and
 // holds the repository; sched decides when a request runs and in which batch; backend computes; stats counts.
 package refserver
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -27,67 +28,45 @@ import (
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/reflection"
 
-	"github.com/redline-bench/redline/internal/refserver/core"
-	"github.com/redline-bench/redline/internal/refserver/departure"
+	pb "github.com/redline-bench/redline/internal/proto/kserve"
+	"github.com/redline-bench/redline/internal/refserver/conns"
 	"github.com/redline-bench/redline/internal/refserver/fault"
-	"github.com/redline-bench/redline/internal/refserver/kgrpc"
-	"github.com/redline-bench/redline/internal/refserver/khttp"
+	"github.com/redline-bench/redline/internal/refserver/kserve"
 	"github.com/redline-bench/redline/internal/refserver/metrics"
 	"github.com/redline-bench/redline/internal/refserver/model"
-	"github.com/redline-bench/redline/internal/refserver/null"
 	"github.com/redline-bench/redline/internal/refserver/openai"
+	"github.com/redline-bench/redline/internal/refserver/others"
 	"github.com/redline-bench/redline/internal/refserver/pause"
 	"github.com/redline-bench/redline/internal/refserver/reqlog"
-	"github.com/redline-bench/redline/internal/refserver/spans"
-	"github.com/redline-bench/redline/internal/refserver/tempo"
-	"github.com/redline-bench/redline/internal/refserver/tfserving"
-	"github.com/redline-bench/redline/internal/refserver/torchserve"
 )
 
 // Config sets up a server. The zero value serves the built-in models on free loopback ports.
 type Config struct {
-	// The addresses to listen on. Empty means 127.0.0.1:0, which picks a free port.
-	HTTP, GRPC, Metrics, OpenAI, TorchServe, TFServing string
-	// TLS is used on every port when it is not nil.
-	TLS *tls.Config
-	// Token, if not empty, is the bearer token that requests to every port must send.
-	Token string
-	// MaxInput is the largest JSON, raw body or unpacked body that the HTTP port takes; 0 means no limit.
-	MaxInput int64
-	// MaxUnpacked limits the decompressed size of all requests in progress together: on the HTTP port those of this server, over
-	// gRPC those of the process, because the gRPC library decompresses for all servers of a process. It also limits one gRPC
-	// message. 0 means no limit.
-	MaxUnpacked int64
+	HTTP, GRPC, Metrics, OpenAI, TorchServe, TFServing string // addresses; empty means 127.0.0.1:0, which picks a free port
 
-	// Repositories are folders of models, besides the built-in ones.
-	Repositories []string
-	// NoBuiltin omits the built-in models.
-	NoBuiltin bool
-	// Explicit loads only the models in Load, and lets clients load and unload.
-	Explicit bool
-	Load     []string
+	TLS   *tls.Config // of every port; nil for none
+	Token string      // bearer token that requests to every port must send; empty for none
 
-	// Delays makes a model respond exactly this long after it received a request.
-	Delays map[string]time.Duration
-	// AnyMethod, where it is not 0, makes the gRPC ports answer every method with a message of so many bytes, in place of their own.
-	AnyMethod int
-	// Seed makes scripted randomness repeat.
-	Seed uint64
-	// Null sends prepared responses as fast as possible; see package null. It does not support Token.
-	Null bool
-	// Faults makes models fail, by name; see package fault. Die is called to end the process at once.
-	Faults map[string]string
-	Die    func()
-	// GPUs is the number of simulated GPUs in the metrics.
-	GPUs int
-	// Pace is the pace of the language models: on the OpenAI port, and of the model tensorrt_llm.
-	Pace tempo.Tokens
-	// Trace are the initial trace settings, such as trace_file and trace_level.
-	Trace map[string]string
-	// RequestLog receives one JSON line for each response.
-	RequestLog io.Writer
-	// Spans takes the spans of requests that clients trace; nil for none.
-	Spans spans.Sink
+	Repositories []string // folders of models, besides the built-in ones
+	NoBuiltin    bool     // omits the built-in models
+	Explicit     bool     // loads only the models in Load, and lets clients load and unload
+	Load         []string
+
+	Delays    map[string]time.Duration // a model responds exactly this long after it received a request
+	AnyMethod int                      // not 0: the gRPC ports answer every method with so many bytes, in place of their own methods
+	Seed      uint64                   // makes scripted randomness repeat
+	Pace      pause.Tokens             // of the language models: on the OpenAI port, and of the model tensorrt_llm
+
+	Faults map[string]string // of models by name; see package fault
+	Die    func()            // ends the process at once, for the fault of that name
+
+	GPUs       int               // simulated ones, in the metrics
+	Trace      map[string]string // initial trace settings, such as trace_file and trace_level
+	RequestLog io.Writer         // receives one JSON line for each response
+
+	// Wrap, if not nil, wraps the handlers of HTTP except that of the metrics, and Options are options of the gRPC servers: for tracing.
+	Wrap    func(http.Handler) http.Handler
+	Options []grpc.ServerOption
 }
 
 // Addresses are where a server listens.
@@ -99,10 +78,9 @@ type Server struct {
 	clock     *pause.Clock
 	models    *model.Repository
 	log       *reqlog.Log
-	trace     *core.TraceSettings
+	trace     *kserve.TraceSettings
 	grpc      []*grpc.Server
 	http      []*http.Server
-	null      *null.Server
 	base      context.Context // ends when the server ends
 	stop      func() bool
 	once      sync.Once
@@ -111,34 +89,25 @@ type Server struct {
 
 // Start starts a server; it runs until Close or until ctx ends.
 func Start(ctx context.Context, cfg Config) (*Server, error) {
-	if cfg.Null && cfg.Token != "" {
-		return nil, errors.New("null mode does not support a bearer token; omit one of the two options")
-	}
-	listeners, err := listenAll(ctx, cfg.HTTP, cfg.GRPC, cfg.Metrics, cfg.OpenAI, cfg.TorchServe, cfg.TFServing)
-	if err != nil {
-		return nil, err
-	}
 	s := &Server{clock: pause.New(), base: context.WithoutCancel(ctx)}
-	s.models, err = model.Open(model.Options{
-		Runtime: model.Runtime{Clock: s.clock, Seed: cfg.Seed, Pace: cfg.Pace},
-		Dirs:    cfg.Repositories, NoBuiltin: cfg.NoBuiltin, Explicit: cfg.Explicit, Load: cfg.Load, Delays: cfg.Delays,
-	})
-	if err != nil {
-		for _, l := range listeners {
-			_ = l.Close()
-		}
-		s.clock.Close()
-		return nil, err
-	}
 	if cfg.RequestLog != nil {
 		s.log = reqlog.New(cfg.RequestLog)
 	}
-	if err := s.serve(cfg, listeners); err != nil {
+	listeners, err := listenAll(ctx, cfg.HTTP, cfg.GRPC, cfg.Metrics, cfg.OpenAI, cfg.TorchServe, cfg.TFServing)
+	if err == nil {
+		s.models, err = model.Open(model.Options{
+			Clock: s.clock, Seed: cfg.Seed, Pace: cfg.Pace,
+			Dirs: cfg.Repositories, NoBuiltin: cfg.NoBuiltin, Explicit: cfg.Explicit, Load: cfg.Load, Delays: cfg.Delays,
+		})
+	}
+	if err == nil {
+		err = s.serve(cfg, listeners)
+	}
+	if err != nil {
 		for _, l := range listeners {
 			_ = l.Close()
 		}
-		s.models.Close()
-		s.clock.Close()
+		_ = s.end() // nothing has run
 		return nil, err
 	}
 	s.stop = context.AfterFunc(ctx, func() { _ = s.end() })
@@ -149,63 +118,49 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 func (s *Server) serve(cfg Config, l []net.Listener) error {
 	at := func(i int) string { return l[i].Addr().String() }
 	s.addresses = Addresses{HTTP: at(0), GRPC: at(1), Metrics: at(2), OpenAI: at(3), TorchServe: at(4), TFServing: at(5)}
-	c := core.New(s.models, s.log)
-	c.MaxInput = cfg.MaxInput
-	c.Unpacking.SetLimit(cfg.MaxUnpacked)
-	kgrpc.LimitUnpacked(cfg.MaxUnpacked)
-	if s.log.On() && cfg.TLS == nil {
-		c.Departures = departure.New()
-	}
-	watched := func(i int) net.Listener { return c.Faults.Listener(c.Departures.Listener(l[i])) }
-	if err := c.Trace.Configure(cfg.Trace); err != nil {
-		return err
-	}
-	s.trace = c.Trace
-	die := cfg.Die
-	if die == nil {
-		die = func() {}
-	}
-	var err error
-	if c.Faults, err = fault.New(cfg.Faults, s.clock, die); err != nil {
-		return err
-	}
-	if cfg.Null {
-		if s.null, err = null.Start(c, cfg.Spans, l[0], l[1], cfg.TLS); err != nil {
-			return err
-		}
-	} else {
-		s.serveHTTP(watched(0), cfg.Spans.HTTP(guard(cfg.Token, c.Faults.HTTP(khttp.New(c)))), cfg.TLS)
-		s.serveGRPC(watched(1), cfg, func(g *grpc.Server) { kgrpc.Register(g, c) })
-	}
-	s.serveHTTP(l[2], guard(cfg.Token, metrics.Handler(c, cfg.GPUs)), cfg.TLS)
-	s.serveGRPC(c.Faults.Listener(l[5]), cfg, func(g *grpc.Server) { tfserving.Register(g, c) })
-	pace, err := tempo.New(cfg.Pace, cfg.Seed, 2)
+	trace, err := kserve.NewTraceSettings(cfg.Trace)
 	if err != nil {
 		return err
 	}
-	llm := openai.New(openai.Config{Pace: pace, Token: cfg.Token, Clock: s.clock, Log: s.log, Departures: c.Departures, Null: cfg.Null})
-	s.serveHTTP(watched(3), cfg.Spans.HTTP(c.Faults.HTTP(llm)), cfg.TLS)
-	torch := torchserve.New(torchserve.Config{Delay: cfg.Delays["torchserve"], Clock: s.clock, Log: s.log})
-	s.serveHTTP(c.Faults.Listener(l[4]), cfg.Spans.HTTP(guard(cfg.Token, c.Faults.HTTP(torch))), cfg.TLS)
+	board := conns.New(s.log.On() && cfg.TLS == nil)
+	faults, err := fault.New(cfg.Faults, s.clock, board, cfg.Die)
+	if err != nil {
+		return err
+	}
+	pace, err := pause.NewPacer(cfg.Pace, cfg.Seed, 2)
+	if err != nil {
+		return err
+	}
+	s.trace = trace
+	wrap := cfg.Wrap
+	if wrap == nil {
+		wrap = func(h http.Handler) http.Handler { return h }
+	}
+	watched := func(i int) net.Listener { return board.Listener(l[i]) }
+	k := kserve.New(kserve.Config{Models: s.models, Trace: trace, Log: s.log, Conns: board, Faults: faults})
+	llm, err := openai.New(openai.Config{Pace: pace, Clock: s.clock, Log: s.log, Conns: board})
+	if err != nil {
+		return err
+	}
+	more := others.Config{Models: s.models, Log: s.log, Faults: faults, Clock: s.clock, Delay: cfg.Delays["torchserve"]}
+	s.serveHTTP(watched(0), wrap(guard(cfg.Token, faults.HTTP(k.HTTP()))), cfg.TLS)
+	s.serveGRPC(watched(1), cfg, func(g *grpc.Server) { pb.RegisterGRPCInferenceServiceServer(g, k) })
+	s.serveHTTP(l[2], guard(cfg.Token, metrics.Handler(s.models, cfg.GPUs)), cfg.TLS)
+	s.serveHTTP(watched(3), wrap(guard(cfg.Token, faults.HTTP(llm))), cfg.TLS)
+	s.serveHTTP(watched(4), wrap(guard(cfg.Token, faults.HTTP(more.TorchServe()))), cfg.TLS)
+	s.serveGRPC(watched(5), cfg, more.TensorFlow)
 	return nil
 }
 
-func listenAll(ctx context.Context, addresses ...string) ([]net.Listener, error) {
-	var out []net.Listener
+func listenAll(ctx context.Context, addresses ...string) (list []net.Listener, err error) {
 	for _, a := range addresses {
-		if a == "" {
-			a = "127.0.0.1:0"
-		}
-		l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", a)
+		l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", cmp.Or(a, "127.0.0.1:0"))
 		if err != nil {
-			for _, l := range out {
-				_ = l.Close()
-			}
-			return nil, fmt.Errorf("%w; port 0 picks a free one", err)
+			return list, fmt.Errorf("%w; port 0 picks a free one", err)
 		}
-		out = append(out, l)
+		list = append(list, l)
 	}
-	return out, nil
+	return list, nil
 }
 
 func (s *Server) serveHTTP(l net.Listener, h http.Handler, secure *tls.Config) {
@@ -223,12 +178,8 @@ func (s *Server) serveHTTP(l net.Listener, h http.Handler, secure *tls.Config) {
 }
 
 func (s *Server) serveGRPC(l net.Listener, cfg Config, register func(*grpc.Server)) {
-	largest := math.MaxInt32
-	if cfg.MaxUnpacked > 0 {
-		largest = int(min(cfg.MaxUnpacked, math.MaxInt32))
-	}
 	opts := []grpc.ServerOption{
-		grpc.MaxRecvMsgSize(largest), grpc.MaxSendMsgSize(math.MaxInt32),
+		grpc.MaxRecvMsgSize(math.MaxInt32), grpc.MaxSendMsgSize(math.MaxInt32),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: time.Millisecond, PermitWithoutStream: true}),
 		grpc.WaitForHandlers(true),
 	}
@@ -239,7 +190,7 @@ func (s *Server) serveGRPC(l net.Listener, cfg Config, register func(*grpc.Serve
 		stand := &anyMethod{response: make([]byte, cfg.AnyMethod), delay: cfg.Delays[model.AnyMethod], clock: s.clock, log: s.log}
 		opts = append(opts, stand.options()...)
 	}
-	server := grpc.NewServer(slices.Concat(opts, guardGRPC(cfg.Token), cfg.Spans.GRPC())...)
+	server := grpc.NewServer(slices.Concat(opts, guardGRPC(cfg.Token), cfg.Options)...)
 	s.grpc = append(s.grpc, server)
 	if cfg.AnyMethod == 0 {
 		register(server)
@@ -264,21 +215,23 @@ func (s *Server) Close() error {
 
 func (s *Server) end() error {
 	s.once.Do(func() {
-		s.models.Close()
+		if s.models != nil {
+			s.models.Close()
+		}
 		for _, h := range s.http {
 			// A client that does not read its response for a second loses it.
 			cut := time.AfterFunc(time.Second, func() { _ = h.Close() })
 			_ = h.Shutdown(s.base)
 			cut.Stop()
 		}
-		if s.null != nil {
-			s.null.Close()
-		}
 		for _, g := range s.grpc {
 			g.Stop()
 		}
 		s.clock.Close()
-		s.err = errors.Join(s.err, s.log.Close(), s.trace.Close())
+		s.err = s.log.Close()
+		if s.trace != nil {
+			s.err = errors.Join(s.err, s.trace.Close())
+		}
 	})
 	return s.err
 }

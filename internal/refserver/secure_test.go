@@ -17,14 +17,8 @@ import (
 )
 
 func TestMutualTLS(t *testing.T) {
-	t.Run("whole", func(t *testing.T) { mutualTLS(t, false) })
-	t.Run("null", func(t *testing.T) { mutualTLS(t, true) })
-}
-
-func mutualTLS(t *testing.T, null bool) {
-	t.Helper()
 	cert, pool := testkit.Certificate(t, "localhost")
-	s := start(t, refserver.Config{Null: null, TLS: &tls.Config{Certificates: []tls.Certificate{cert}, ClientCAs: pool, ClientAuth: tls.RequireAndVerifyClientCert}})
+	s := start(t, refserver.Config{TLS: &tls.Config{Certificates: []tls.Certificate{cert}, ClientCAs: pool, ClientAuth: tls.RequireAndVerifyClientCert}})
 	get := func(cfg *tls.Config) error {
 		client := &http.Client{Transport: &http.Transport{TLSClientConfig: cfg}}
 		defer client.CloseIdleConnections()
@@ -49,10 +43,8 @@ func mutualTLS(t *testing.T, null bool) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	for range 3 { // the null server answers the first from the model, and the others from memory
-		if _, err := kserve.NewGRPCInferenceServiceClient(conn).ModelInfer(t.Context(), simpleRequest("")); err != nil {
-			t.Errorf("over gRPC: %v", err)
-		}
+	if _, err := kserve.NewGRPCInferenceServiceClient(conn).ModelInfer(t.Context(), simpleRequest("")); err != nil {
+		t.Errorf("over gRPC: %v", err)
 	}
 }
 

@@ -14,31 +14,26 @@ import (
 
 	"github.com/redline-bench/redline/internal/proto/kserve"
 	"github.com/redline-bench/redline/internal/refserver"
-	"github.com/redline-bench/redline/internal/refserver/spans"
+	"github.com/redline-bench/redline/internal/telemetry"
+	"github.com/redline-bench/redline/internal/telemetry/served"
 )
 
 // traceparent is the header of the nth request of a test.
 func traceparent(n int) string { return fmt.Sprintf("00-%032x-%016x-01", n, n) }
 
-// Every traced request has one span, over each protocol, also in null mode, and also if it fails. Requests that are not traced have
-// none.
+// Every traced request has one span, over each protocol, also if it fails. Requests that are not traced have none.
 func TestSpans(t *testing.T) {
-	for _, null := range []bool{false, true} {
-		t.Run(fmt.Sprintf("null=%t", null), func(t *testing.T) { testSpans(t, null) })
-	}
-}
-
-func testSpans(t *testing.T, null bool) {
 	var mu sync.Mutex
-	got := map[byte]spans.Span{}
-	s := start(t, refserver.Config{Null: null, Spans: func(s spans.Span) {
+	got := map[byte]telemetry.Served{}
+	sink := served.Sink(func(s telemetry.Served) {
 		mu.Lock()
 		defer mu.Unlock()
 		if _, twice := got[s.Trace[15]]; twice {
 			t.Errorf("%s has two spans", s.Name)
 		}
 		got[s.Trace[15]] = s
-	}})
+	})
+	s := start(t, refserver.Config{Wrap: sink.HTTP, Options: sink.GRPC()})
 	a := s.Addresses()
 	list := strings.TrimSuffix(strings.Repeat("1,", 16), ",")
 	body := `{"inputs":[{"name":"INPUT0","shape":[1,16],"datatype":"INT32","data":[` + list + `]},{"name":"INPUT1","shape":[1,16],"datatype":"INT32","data":[` + list + `]}]}`
@@ -134,8 +129,9 @@ func callHTTP2(t *testing.T, url, body, parent string) {
 
 // A response that a fault takes away from its handler has a span too, which failed.
 func TestSpanOfAFault(t *testing.T) {
-	got := make(chan spans.Span, 1)
-	s := start(t, refserver.Config{Spans: func(s spans.Span) { got <- s }, Faults: map[string]string{"simple": "reset"}})
+	got := make(chan telemetry.Served, 1)
+	sink := served.Sink(func(s telemetry.Served) { got <- s })
+	s := start(t, refserver.Config{Wrap: sink.HTTP, Faults: map[string]string{"simple": "reset"}})
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+s.Addresses().HTTP+"/v2/models/simple/infer", strings.NewReader("{}"))
 	if err != nil {
 		t.Fatal(err)

@@ -14,7 +14,7 @@ def health(_, c):
 def metadata(_, c):
     server = c.get_server_metadata()
     extensions = set(member(server, "extensions"))
-    assert {"classification", "sequence", "model_repository", "statistics", "trace", "logging", "system_shared_memory",
+    assert {"sequence", "model_repository", "statistics", "trace", "system_shared_memory",
             "binary_tensor_data"} <= extensions, extensions
     model = c.get_model_metadata("simple")
     assert member(model, "name") == "simple" and list(member(model, "versions")) == ["1"]
@@ -91,16 +91,6 @@ def datatypes(client, c):
     assert result.as_numpy("OUTPUT1") is None
 
 
-def classification(client, c):
-    result = c.infer("simple", pair(client), outputs=[client.InferRequestedOutput("OUTPUT0", class_count=3)])
-    got = [v.decode() for v in result.as_numpy("OUTPUT0")[0]]
-    assert got == ["18:15", "17:14", "16:13"], got
-    scores = np.array([[0.25, 1.5, -2], [3, 2, 1]], dtype=np.float32)
-    result = c.infer("labeled", [tensor(client, "INPUT0", scores)], outputs=[client.InferRequestedOutput("OUTPUT0", class_count=2)])
-    got = [[v.decode() for v in row] for row in result.as_numpy("OUTPUT0")]
-    assert got == [["1.500000:1:dog", "0.250000:0:cat"], ["3.000000:0:cat", "2.000000:1:dog"]], got
-
-
 def reshape(client, c):
     values = np.array([[1], [2]], dtype=np.int32)
     result = c.infer("reshaped", [tensor(client, "INPUT0", values)])
@@ -166,18 +156,10 @@ def settings(_, c):
         return {k: v if isinstance(v, list) else [v] for k, v in got.items()}
 
     assert values(c.get_trace_settings())["trace_level"] == ["OFF"]
-    got = values(c.update_trace_settings(model_name="simple", settings={"trace_level": ["TIMESTAMPS"], "trace_rate": "5"}))
+    got = values(c.update_trace_settings(settings={"trace_level": ["TIMESTAMPS"], "trace_rate": "5"}))
     assert got["trace_level"] == ["TIMESTAMPS"] and got["trace_rate"] == ["5"], got
-    assert values(c.get_trace_settings())["trace_level"] == ["OFF"]
-    got = values(c.update_trace_settings(model_name="simple", settings={"trace_level": None, "trace_rate": None}))
+    got = values(c.update_trace_settings(settings={"trace_level": None, "trace_rate": None}))
     assert got["trace_level"] == ["OFF"] and got["trace_rate"] == ["1000"], got
-    logs = c.update_log_settings({"log_verbose_level": 2, "log_format": "ISO8601"})
-    if isinstance(logs, dict):
-        assert logs["log_verbose_level"] == 2 and logs["log_format"] == "ISO8601", logs
-    else:
-        assert logs.settings["log_verbose_level"].uint32_param == 2, logs
-    c.update_log_settings({"log_verbose_level": 0, "log_format": "default"})
-    assert "log_info" in (c.get_log_settings() if isinstance(logs, dict) else c.get_log_settings().settings)
 
 
 def parameters(client, c):
@@ -236,7 +218,7 @@ def elsewhere(client, region, size):
     return t
 
 
-CHECKS = [health, metadata, config, statistics, infer, datatypes, classification, reshape, sequences, repository, settings,
+CHECKS = [health, metadata, config, statistics, infer, datatypes, reshape, sequences, repository, settings,
           parameters, wrong_requests, shared_memory]
 
 

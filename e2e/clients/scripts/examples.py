@@ -1,9 +1,5 @@
-"""What Triton's example clients do, over HTTP and gRPC: images, sequences named by text, tensors written out in the message,
-loading with files, compression, objects used again."""
-
-import base64
-import struct
-import zlib
+"""What Triton's example clients do, over HTTP and gRPC: sequences named by text, tensors written out in the message, loading with
+another configuration, objects used again."""
 
 import grpc
 import numpy as np
@@ -14,49 +10,6 @@ from tritonclient.grpc import service_pb2, service_pb2_grpc
 from common import GRPC, HTTP, LEFT, RIGHT, check_sum, fails, member, pair, same, tensor
 
 BOTH = [(triton_http, HTTP), (triton_grpc, GRPC)]
-
-
-def png(color):
-    """A picture of one color, as a file."""
-    rows = b"".join(b"\x00" + bytes(color) * 8 for _ in range(8))
-
-    def chunk(kind, data):
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 8, 8, 8, 2, 0, 0, 0)) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
-
-
-def best(result, output):
-    return [row[0].decode().split(":") for row in result.as_numpy(output)]
-
-
-def test_image_networks():
-    for client, address in BOTH:
-        with client.InferenceServerClient(address) as c:
-            config = c.get_model_config("inception_graphdef")
-            config = config if isinstance(config, dict) else config.config
-            assert member(member(config, "input")[0], "format") in ("FORMAT_NHWC", 1)
-            pixels = np.stack([np.full((299, 299, 3), v, dtype=np.float32) for v in (0.5, -0.5)])
-            wanted = [client.InferRequestedOutput("InceptionV3/Predictions/Softmax", class_count=2)]
-            got = best(c.infer("inception_graphdef", [tensor(client, "input", pixels)], outputs=wanted), "InceptionV3/Predictions/Softmax")
-            assert len(got) == 2 and got[0][1] != got[1][1] and got[0][2] == "CLASS " + got[0][1], got
-            pixels = np.zeros((3, 224, 224), dtype=np.float32)
-            result = c.infer("densenet_onnx", [tensor(client, "data_0", pixels)], outputs=[client.InferRequestedOutput("fc6_1", class_count=1)])
-            value, index, label = result.as_numpy("fc6_1")[0].decode().split(":")
-            assert float(value) == 0.5 and label == "CLASS " + index
-
-
-def test_images_as_files():
-    files = np.array([[png((255, 0, 0))], [png((0, 0, 255))]], dtype=np.object_)
-    seen = []
-    for client, address in BOTH:
-        with client.InferenceServerClient(address) as c:
-            wanted = [client.InferRequestedOutput("OUTPUT", class_count=1)]
-            seen.append(best(c.infer("preprocess_inception_ensemble", [tensor(client, "INPUT", files)], outputs=wanted), "OUTPUT"))
-            pixels = c.infer("image_preprocess_nhwc_299x299x3_inception", [tensor(client, "INPUT", files)]).as_numpy("OUTPUT")
-            same(pixels[0][17][200], [1, -1, -1])
-            fails("image", c.infer, "preprocess_inception_ensemble", [tensor(client, "INPUT", np.array([[b"no picture"]], dtype=np.object_))])
-    assert seen[0] == seen[1] and seen[0][0] != seen[0][1], seen
 
 
 def test_sequences_named_by_text():
@@ -89,19 +42,12 @@ def test_tensors_in_the_message():
             raise AssertionError("both forms at once were taken")
 
 
-def test_loading_with_files():
+def test_loading_with_versions():
     for client, address in BOTH:
         with client.InferenceServerClient(address) as c:
             name = "onnx_int32_int32_int32"
             c.load_model(name)
             assert [c.is_model_ready(name, v) for v in "123"] == [False, True, True]
-            content = base64.b64encode(b"x") if client is triton_http else b"x"
-            for files in ({"file:1/model.onnx": content},):
-                fails("failed to poll from model repository", c.load_model, name, files=files)
-            for path in ("file:" + "A" * 256, "file:../1/model", "file:/1/model"):
-                fails("failed to poll from model repository", c.load_model, name, config="{}", files={path: content})
-            c.load_model(name, config='{"backend":"onnxruntime"}', files={"file:1/model.onnx": content})
-            assert [c.is_model_ready(name, v) for v in "123"] == [True, False, False]
             c.load_model(name, config='{"version_policy":{"specific":{"versions":[2]}}}')
             assert [c.is_model_ready(name, v) for v in "123"] == [False, True, False]
             c.load_model(name)

@@ -36,32 +36,6 @@ def test_async_infer():
         check_sum(wait.get_result())
 
 
-def test_classification_json():
-    result = connect().infer("simple", pair(client), outputs=[client.InferRequestedOutput("OUTPUT0", binary_data=False, class_count=1)])
-    assert list(result.as_numpy("OUTPUT0")[0]) == ["18:15"], result.as_numpy("OUTPUT0")
-
-
-def test_compression():
-    c = connect()
-    large = np.zeros((1, 10000), dtype=np.float32)
-    for kind in ("gzip", "deflate"):
-        result = c.infer("custom_identity_fp32", [tensor(client, "INPUT0", large)],
-                         request_compression_algorithm=kind, response_compression_algorithm=kind)
-        same(result.as_numpy("OUTPUT0"), large)
-        json_output = [client.InferRequestedOutput("OUTPUT0", binary_data=False)]
-        result = c.infer("custom_identity_fp32", [tensor(client, "INPUT0", large, binary_data=False)], outputs=json_output,
-                         request_compression_algorithm=kind, response_compression_algorithm=kind)
-        same(result.as_numpy("OUTPUT0"), large)
-
-
-def test_raw_body():
-    request = urllib.request.Request(f"http://{HTTP}/v2/models/custom_identity_int32/infer", data=LEFT.tobytes(),
-                                     headers={"Inference-Header-Content-Length": "0", "Content-Type": "application/octet-stream"})
-    with urllib.request.urlopen(request, timeout=60) as answer:
-        body, size = answer.read(), int(answer.headers["Inference-Header-Content-Length"])
-    assert json.loads(body[:size])["outputs"][0]["parameters"]["binary_data_size"] == 64 and body[size:] == LEFT.tobytes(), body
-
-
 def post(path, body):
     request = urllib.request.Request(f"http://{HTTP}{path}", data=json.dumps(body).encode(), headers={"Content-Type": "application/json"})
     return urllib.request.urlopen(request, timeout=60)

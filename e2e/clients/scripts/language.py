@@ -98,7 +98,7 @@ def test_errors():
     else:
         raise AssertionError("no error for no messages")
     try:
-        for _ in c.chat.completions.create(model="mock-llm", messages=MESSAGES, max_tokens=5, stream=True, extra_headers={"X-Redline-Fail-After": "2"}):
+        for _ in c.chat.completions.create(model="mock-llm", messages=MESSAGES, max_tokens=5, stream=True, extra_headers={"X-Redline-Stream": "error=2"}):
             pass
     except openai.APIError as e:
         assert "failed on purpose" in str(e), e

@@ -90,7 +90,7 @@ func defaults() *options {
 	o := &options{
 		http: endpoint{localhost, 8000}, grpc: endpoint{localhost, 8001}, metrics: endpoint{localhost, 8002},
 		openai: endpoint{localhost, 9000}, torchserve: endpoint{localhost, 8080}, tfserving: endpoint{localhost, 8500}, control: "none",
-		config: refserver.Config{Faults: map[string]string{}, Trace: map[string]string{}, Delays: map[string]time.Duration{}, MaxUnpacked: 1 << 30},
+		config: refserver.Config{Faults: map[string]string{}, Trace: map[string]string{}, Delays: map[string]time.Duration{}},
 	}
 	o.config.Pace.First, o.config.Pace.Each, o.config.Pace.Free = 15*time.Millisecond, 5*time.Millisecond, 1
 	return o
@@ -115,9 +115,6 @@ func (o *options) rows() []option.Row {
 		{Long: "tls-key", Arg: "FILE", Help: "PEM file of the certificate's private key", To: option.Text(&o.key)},
 		{Long: "tls-client-ca", Arg: "FILE", Help: "PEM file of the authority that must have signed clients' certificates (mutual TLS)", To: option.Text(&o.ca)},
 		{Long: "bearer-token", Arg: "TOKEN", Help: "token that every request must send, on every port", Secret: secret.Whole, To: option.Text(&c.Token)},
-		{Long: "http-max-input-size", Arg: "SIZE", Help: "size limit of JSON, raw body and decompressed body on the HTTP port; 0 for no limit", To: option.Bytes(&c.MaxInput, 0, math.MaxInt64)},
-		{Long: "max-unpacked-size", Arg: "SIZE", Help: "size limit of all decompressed requests in progress together, and of one gRPC message; a request that exceeds it is " +
-			"refused with 413 or RESOURCE_EXHAUSTED; 0 for no limit", To: option.Bytes(&c.MaxUnpacked, 0, math.MaxInt64)},
 	}), option.Group("Logs, traces and metrics", slices.Concat([]option.Row{
 		{Long: "request-log", Arg: "FILE", Writes: true, Help: "write a JSON line for each response: model, id, received_ns, replied_ns, traceparent if the request has one; for a stream also the send time (events_ns) " +
 			"and the number of tokens (tokens) of each event", To: option.Text(&o.requestLog)},
@@ -174,8 +171,6 @@ func (o *options) paceRows() []option.Row {
 		{Long: "slowdown", Arg: "SHARE", Help: "share by which these times grow for each request in flight beyond --slowdown-above, such as 0.1", To: option.Float(&p.Slowdown, 0, 1e9)},
 		{Long: "slowdown-above", Arg: "N", Help: "number of requests in flight that do not slow each other down", To: option.Int(&p.Free, 0)},
 		{Long: "seed", Arg: "N", Default: "0", Help: "seed of all random delays and faults", To: option.Uint(&o.config.Seed, math.MaxUint64)},
-		{Long: "null", Help: "send prepared responses as fast as possible, without reading the request's content: for benchmarks and calibration. " +
-			"Tokens are sent without delay unless --ttft or --itl is given", To: option.Switch(&o.config.Null)},
 	})
 }
 
@@ -190,12 +185,6 @@ func parse(ctx context.Context, args []string, secrets *secret.Set) (*options, e
 	p := &o.config.Pace
 	if p.Distribution == "" && (p.FirstDev > 0 || p.EachDev > 0) {
 		p.Distribution = "normal"
-	}
-	if o.config.Null && !table.Given("ttft") {
-		p.First = 0
-	}
-	if o.config.Null && !table.Given("itl") {
-		p.Each = 0
 	}
 	if err := o.secure(); err != nil {
 		return nil, err

@@ -13,9 +13,8 @@ import (
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/command/outcome"
 	"github.com/redline-bench/redline/internal/refserver"
-	"github.com/redline-bench/redline/internal/refserver/spans"
-	"github.com/redline-bench/redline/internal/telemetry"
 	"github.com/redline-bench/redline/internal/telemetry/otlp"
+	"github.com/redline-bench/redline/internal/telemetry/served"
 )
 
 // Run is `redline serve`.
@@ -78,7 +77,8 @@ func trace(ctx context.Context, p *command.IO, o *options) (end func(), err erro
 	if err != nil {
 		return nil, fmt.Errorf("--otlp: %w", err)
 	}
-	o.config.Spans = func(s spans.Span) { tracer.AddServed(telemetry.Served(s)) }
+	sink := served.Sink(tracer.AddServed)
+	o.config.Wrap, o.config.Options = sink.HTTP, sink.GRPC()
 	return func() {
 		sent := tracer.Close(context.WithoutCancel(ctx))
 		if lost := sent.Lost(); lost != "" {

@@ -6,13 +6,14 @@ package backend
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/redline-bench/redline/internal/proto/kserve"
 	"github.com/redline-bench/redline/internal/refserver/infer"
 	"github.com/redline-bench/redline/internal/refserver/pause"
-	"github.com/redline-bench/redline/internal/refserver/tempo"
 	"github.com/redline-bench/redline/internal/tensor"
 )
 
@@ -46,57 +47,48 @@ func (j *Job) End() { j.Answer(nil, nil, true) }
 type Env struct {
 	Clock *pause.Clock
 	Seed  uint64
-	Pace  tempo.Tokens // of language models that do not set their own
+	Pace  pause.Tokens // of language models that do not set their own
 	// Hold is the time from a request to its last response, for a blank model that is decoupled.
 	Hold time.Duration
 	// Instances is the number of instances of the model.
 	Instances int
 }
 
-// Names are the backends that New knows.
-func Names() []string {
-	return []string{"identity", "add_sub", "accumulate", "sequence", "repeat", "delay", "fault", "blank", "tokenize", "mock_llm", "detokenize", "classifier", "decode_image"}
+// one makes an instance that responds to one job after the other.
+func one(f func(cfg *kserve.ModelConfig) func(*Job)) constructor {
+	return func(cfg *kserve.ModelConfig, par params, env Env) (Instance, error) {
+		lat, err := newLatency(par, env)
+		return &each{lat, f(cfg)}, err
+	}
 }
+
+type constructor = func(cfg *kserve.ModelConfig, par params, env Env) (Instance, error)
+
+func backends() map[string]constructor {
+	return map[string]constructor{
+		"identity": one(identity), "delay": one(identity), "add_sub": one(addSub), "accumulate": one(accumulate), "sequence": one(sequence), "blank": newBlank,
+		"tokenize":   one(func(*kserve.ModelConfig) func(*Job) { return tokenize }),
+		"detokenize": one(func(*kserve.ModelConfig) func(*Job) { return detokenize }),
+		"repeat":     func(_ *kserve.ModelConfig, _ params, env Env) (Instance, error) { return &repeat{env: env}, nil },
+		"mock_llm":   newMockLLM,
+		"fault": func(cfg *kserve.ModelConfig, par params, env Env) (Instance, error) {
+			every := par.integer("fail_every", 10)
+			if env.Instances <= par.integer("fail_above", 0) {
+				every = 0
+			}
+			lat, err := newLatency(par, env)
+			return &each{lat, fault(cfg, every)}, err
+		},
+	}
+}
+
+// Names are the backends that New knows.
+func Names() []string { return slices.Sorted(maps.Keys(backends())) }
 
 // New makes an instance of the named backend for a model.
 func New(name string, cfg *kserve.ModelConfig, env Env) (Instance, error) {
-	par := params{cfg.GetParameters()}
-	lat, err := newLatency(par, env)
-	if err != nil {
-		return nil, err
-	}
-	switch name {
-	case "identity", "delay":
-		return &each{lat, identity(cfg)}, nil
-	case "fault":
-		every := 0
-		if env.Instances > par.integer("fail_above", 0) {
-			every = par.integer("fail_every", 10)
-		}
-		return &each{lat, fault(cfg, every)}, nil
-	case "blank":
-		return newBlank(cfg, par, lat, env)
-	case "add_sub":
-		return &each{lat, addSub(cfg)}, nil
-	case "accumulate":
-		return &each{lat, accumulate(cfg)}, nil
-	case "sequence":
-		return &each{lat, sequence(cfg)}, nil
-	case "repeat":
-		return &repeat{env: env}, nil
-	case "tokenize":
-		return &each{one: tokenize}, nil
-	case "detokenize":
-		return &each{one: detokenize}, nil
-	case "classifier":
-		return &each{lat, classifier(cfg)}, nil
-	case "decode_image":
-		if dims := cfg.GetOutput()[0].GetDims(); len(dims) != 3 || dims[2] != 3 {
-			return nil, infer.Errorf(infer.InvalidArg, "the output of model '%s' must have a height, a width and 3 channels", cfg.GetName())
-		}
-		return &each{one: decodeImage(cfg)}, nil
-	case "mock_llm":
-		return newMockLLM(par, env)
+	if f := backends()[name]; f != nil {
+		return f(cfg, cfg.GetParameters(), env)
 	}
 	return nil, infer.Errorf(infer.InvalidArg, "unable to find backend '%s' for model '%s'; the built-in ones are %v", name, cfg.GetName(), Names())
 }
@@ -115,12 +107,10 @@ func (b *each) Execute(ctx context.Context, jobs []*Job) {
 }
 
 // params reads a model's free parameters.
-type params struct {
-	m map[string]*kserve.ModelParameter
-}
+type params map[string]*kserve.ModelParameter
 
 func (p params) text(name, or string) string {
-	if v, ok := p.m[name]; ok {
+	if v, ok := p[name]; ok {
 		return v.GetStringValue()
 	}
 	return or
@@ -134,17 +124,14 @@ func (p params) integer(name string, or int) int {
 }
 
 func (p params) millis(name string, or time.Duration) time.Duration {
-	f, err := strconv.ParseFloat(p.text(name, ""), 64)
-	if err != nil {
-		return or
-	}
-	return time.Duration(f * float64(time.Millisecond))
+	return time.Duration(p.number(name, float64(or)/float64(time.Millisecond)) * float64(time.Millisecond))
 }
 
-// number is 0 where the parameter is missing.
-func (p params) number(name string) float64 {
-	f, _ := strconv.ParseFloat(p.text(name, ""), 64)
-	return f
+func (p params) number(name string, or float64) float64 {
+	if f, err := strconv.ParseFloat(p.text(name, ""), 64); err == nil {
+		return f
+	}
+	return or
 }
 
 // shaped gives a tensor for an output of the model: the shape is the request's batch and the given dims.

@@ -20,7 +20,11 @@ type blank struct {
 	env       Env
 }
 
-func newBlank(cfg *kserve.ModelConfig, par params, lat latency, env Env) (*blank, error) {
+func newBlank(cfg *kserve.ModelConfig, par params, env Env) (Instance, error) {
+	lat, err := newLatency(par, env)
+	if err != nil {
+		return nil, err
+	}
 	b := &blank{latency: lat, env: env}
 	if cfg.GetModelTransactionPolicy().GetDecoupled() {
 		b.responses = max(1, par.integer("responses", 1))

@@ -7,20 +7,9 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/internal/refserver/pause"
-	"github.com/redline-bench/redline/internal/refserver/tempo"
 )
 
-// latency is a scripted execution time. The parameters of a model set it:
-//
-//	execute_delay_ms, sleep_ms   the mean, in milliseconds
-//	per_item_ms                  added for each element of the batch
-//	free_items                   number of elements that per_item_ms is not added for
-//	crowd_above, crowd_share     the time is longer by this share for each instance of the model above so many
-//	delay_distribution           constant (default), exponential, normal, lognormal or bimodal
-//	delay_stddev_ms              the spread of the last three
-//	delay_seed                   makes them repeat
-//	gapless                      true: an execution begins when its requests were received or the one before was to end, however late it is run
-//	drift_share, drift_ms        the time is longer by this share at first, and by 1/e of it after so long
+// latency is a scripted execution time. The parameters of a model set it; docs/refserver.md lists them.
 type latency struct {
 	clock     *pause.Clock
 	mean      time.Duration
@@ -41,11 +30,11 @@ func newLatency(par params, env Env) (latency, error) {
 		mean:      par.millis("execute_delay_ms", 0) + par.millis("sleep_ms", 0),
 		perItem:   par.millis("per_item_ms", 0),
 		freeItems: par.integer("free_items", 0),
-		crowd:     par.number("crowd_share") * float64(max(0, env.Instances-par.integer("crowd_above", env.Instances))),
+		crowd:     par.number("crowd_share", 0) * float64(max(0, env.Instances-par.integer("crowd_above", env.Instances))),
 		gapless:   par.text("gapless", "") == "true",
-		drift:     par.number("drift_share"), fades: par.millis("drift_ms", 60_000), began: time.Now(),
+		drift:     par.number("drift_share", 0), fades: par.millis("drift_ms", 60_000), began: time.Now(),
 	}
-	draw, err := tempo.Distribution(par.text("delay_distribution", "constant"), par.millis("delay_stddev_ms", 0),
+	draw, err := pause.Distribution(par.text("delay_distribution", "constant"), par.millis("delay_stddev_ms", 0),
 		rand.New(rand.NewPCG(env.Seed, uint64(par.integer("delay_seed", 0)))))
 	l.draw = draw
 	return l, err

@@ -12,9 +12,9 @@ import (
 func TestLengthOfAnExecution(t *testing.T) {
 	f := func(instances, items int, want time.Duration, parameters ...string) {
 		t.Helper()
-		par := params{map[string]*kserve.ModelParameter{}}
+		par := params{}
 		for i := 0; i < len(parameters); i += 2 {
-			par.m[parameters[i]] = &kserve.ModelParameter{StringValue: parameters[i+1]}
+			par[parameters[i]] = &kserve.ModelParameter{StringValue: parameters[i+1]}
 		}
 		l, err := newLatency(par, Env{Instances: instances})
 		if err != nil {

@@ -2,14 +2,14 @@ package backend
 
 import (
 	"context"
-	"encoding/binary"
-	"fmt"
 	"hash/crc32"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/redline-bench/redline/internal/refserver/tempo"
+	"github.com/redline-bench/redline/internal/proto/kserve"
+	"github.com/redline-bench/redline/internal/refserver/pause"
 	"github.com/redline-bench/redline/internal/tensor"
 )
 
@@ -17,55 +17,41 @@ const vocabulary = 32000
 
 // tokenize gives one id for each word of a text.
 func tokenize(j *Job) {
-	query, length := j.Input("QUERY"), j.Input("REQUEST_OUTPUT_LEN")
-	var rows [][]uint32
+	var rows [][]tensor.Num
+	var lengths []tensor.Num
 	width := 0
-	for rest := query.Data; len(rest) > 0; {
-		var text string
-		text, rest = nextString(rest)
-		rows = append(rows, wordIDs(text))
-		width = max(width, len(rows[len(rows)-1]))
-	}
-	ids, lens := make([]byte, 0, 4*width*len(rows)), make([]byte, 0, 4*len(rows))
-	for _, row := range rows {
-		for k := range width {
-			var id uint32
-			if k < len(row) {
-				id = row[k]
-			}
-			ids = binary.LittleEndian.AppendUint32(ids, id)
+	for _, text := range texts(j.Input("QUERY")) {
+		var ids []tensor.Num
+		for word := range strings.FieldsSeq(text) {
+			ids = append(ids, tensor.Num{Whole: int64(crc32.ChecksumIEEE([]byte(word)) % vocabulary)})
 		}
-		lens = binary.LittleEndian.AppendUint32(lens, uint32(len(row)))
+		if ids == nil {
+			ids = []tensor.Num{{Whole: 1}}
+		}
+		rows, lengths, width = append(rows, ids), append(lengths, tensor.Num{Whole: int64(len(ids))}), max(width, len(ids))
 	}
-	j.Send(shaped(j.Request, "INPUT_ID", tensor.Int32, ids, int64(width)),
-		shaped(j.Request, "REQUEST_INPUT_LEN", tensor.Int32, lens, 1),
-		tensor.Tensor{Name: "REQUEST_OUTPUT_LEN", Type: tensor.Int32, Shape: length.Shape, Data: length.Data})
+	var all []tensor.Num
+	for _, ids := range rows {
+		all = append(append(all, ids...), make([]tensor.Num, width-len(ids))...)
+	}
+	j.Send(j.ids("INPUT_ID", all, width), j.ids("REQUEST_INPUT_LEN", lengths, 1), *j.Input("REQUEST_OUTPUT_LEN"))
 }
 
-func wordIDs(text string) []uint32 {
-	var ids []uint32
-	for word := range strings.FieldsSeq(text) {
-		ids = append(ids, crc32.ChecksumIEEE([]byte(word))%vocabulary)
-	}
-	if len(ids) == 0 {
-		ids = []uint32{1}
-	}
-	return ids
+// ids is an output of whole numbers.
+func (j *Job) ids(name string, list []tensor.Num, width int) tensor.Tensor {
+	return shaped(j.Request, name, tensor.Int32, packed(tensor.Int32, list), int64(width))
 }
 
 // detokenize gives the text of each row of ids.
 func detokenize(j *Job) {
-	in := j.Input("TOKENS_BATCH")
-	rows := max(j.Batch, 1)
-	width := len(in.Data) / 4 / rows
+	ids, rows := numbersOf(j, "TOKENS_BATCH"), max(j.Batch, 1)
 	var out []byte
-	for r := range rows {
+	for width := len(ids) / rows; rows > 0; rows-- {
 		var text strings.Builder
-		for k := range width {
-			text.WriteString(" tok")
-			text.WriteString(strconv.FormatUint(uint64(binary.LittleEndian.Uint32(in.Data[4*(r*width+k):])), 10))
+		for _, id := range ids[:width] {
+			text.WriteString(" tok" + strconv.FormatInt(id.Whole, 10))
 		}
-		out = tensor.AppendElement(out, text.String())
+		out, ids = tensor.AppendElement(out, text.String()), ids[width:]
 	}
 	j.Send(shaped(j.Request, "OUTPUT", tensor.Bytes, out, 1))
 }
@@ -76,10 +62,10 @@ func detokenize(j *Job) {
 // times. The prompt is not repeated, unless exclude_input_in_output is given and false.
 type mockLLM struct {
 	env  Env
-	pace *tempo.Pacer
+	pace *pause.Pacer
 }
 
-func newMockLLM(par params, env Env) (*mockLLM, error) {
+func newMockLLM(_ *kserve.ModelConfig, par params, env Env) (Instance, error) {
 	t := env.Pace
 	for name, to := range map[string]*time.Duration{
 		"first_token_ms": &t.First, "per_token_ms": &t.Each, "prefill_ms_per_token": &t.Prefill,
@@ -89,13 +75,8 @@ func newMockLLM(par params, env Env) (*mockLLM, error) {
 	}
 	t.Distribution = par.text("token_distribution", t.Distribution)
 	t.Free = par.integer("slowdown_above", t.Free)
-	if text := par.text("slowdown_per_request", ""); text != "" {
-		var err error
-		if t.Slowdown, err = strconv.ParseFloat(text, 64); err != nil || t.Slowdown < 0 {
-			return nil, fmt.Errorf("slowdown_per_request is a share, as 0.1, not %q", text)
-		}
-	}
-	pace, err := tempo.New(t, env.Seed, uint64(par.integer("delay_seed", 1)))
+	t.Slowdown = par.number("slowdown_per_request", t.Slowdown)
+	pace, err := pause.NewPacer(t, env.Seed, uint64(par.integer("delay_seed", 1)))
 	return &mockLLM{env: env, pace: pace}, err
 }
 
@@ -112,89 +93,69 @@ func (m *mockLLM) Execute(ctx context.Context, jobs []*Job) {
 // generate sends the tokens of one request. Each token is the sum of the prompt's ids plus its position, so that equal prompts
 // give equal responses.
 func (m *mockLLM) generate(ctx context.Context, j *Job) {
-	rows := max(j.Batch, 1)
-	base, longest := promptSums(j, rows)
-	count := max(1, int(firstUint32(j.Input("request_output_len"), 1)))
-	streaming := flag(j.Input("streaming"))
-	var all []byte
-	if echo := j.Input("exclude_input_in_output"); echo != nil && !flag(echo) && rows == 1 {
-		prompt := j.Input("input_ids").Data
-		if streaming {
-			m.send(j, prompt, rows, 0)
-		} else {
-			all = append(all, prompt...)
+	rows := prompts(j)
+	count := 1
+	if n := numbersOf(j, "request_output_len"); len(n) > 0 {
+		count = max(1, int(n[0].Whole))
+	}
+	said := make([][]tensor.Num, len(rows)) // of each row, and not sent
+	length := 0
+	send := func() {
+		var all, lengths []tensor.Num
+		for r := range said {
+			all, lengths = append(all, said[r]...), append(lengths, tensor.Num{Whole: int64(length)})
+		}
+		j.Send(j.ids("output_ids", all, len(said[0])), j.ids("sequence_length", lengths, 1))
+		clear(said)
+	}
+	streaming := flag(j, "streaming")
+	if j.Input("exclude_input_in_output") != nil && !flag(j, "exclude_input_in_output") && len(rows) == 1 {
+		if said[0] = slices.Clone(rows[0]); streaming {
+			send()
+		}
+	}
+	longest := 0
+	sums := make([]int64, len(rows))
+	for r, ids := range rows {
+		longest = max(longest, len(ids))
+		for _, id := range ids {
+			sums[r] += id.Whole
 		}
 	}
 	due := j.Received
-	if due.IsZero() {
-		due = time.Now()
-	}
 	for k := range count {
-		due = due.Add(m.pace.Step(k, longest))
-		if m.env.Clock.Until(ctx, due) != nil || j.Done() {
+		if due = due.Add(m.pace.Step(k, longest, m.pace.First, m.pace.Each)); m.env.Clock.Until(ctx, due) != nil || j.Done() {
 			break
 		}
-		token := make([]byte, 0, 4*rows)
-		for _, sum := range base {
-			token = binary.LittleEndian.AppendUint32(token, (sum+uint32(k))%vocabulary)
+		for r, sum := range sums {
+			said[r] = append(said[r], tensor.Num{Whole: int64(uint32(sum+int64(k)) % vocabulary)})
 		}
-		if streaming {
-			m.send(j, token, rows, k+1)
-		} else {
-			all = append(all, token...)
+		if length = k + 1; streaming {
+			send()
 		}
 	}
 	if !streaming {
-		m.send(j, transpose(all, rows), rows, len(all)/4/rows)
+		send()
 	}
 	j.End()
 }
 
-// send answers with the tokens of each row; length is how many each row has so far.
-func (m *mockLLM) send(j *Job, ids []byte, rows, length int) {
-	var lengths []byte
-	for range rows {
-		lengths = binary.LittleEndian.AppendUint32(lengths, uint32(length))
-	}
-	j.Send(shaped(j.Request, "output_ids", tensor.Int32, ids, int64(len(ids)/4/rows)), shaped(j.Request, "sequence_length", tensor.Int32, lengths, 1))
-}
-
-// promptSums adds up each row of input_ids and finds the longest prompt.
-func promptSums(j *Job, rows int) (sums []uint32, longest int) {
-	ids, lens := j.Input("input_ids"), j.Input("input_lengths")
-	width := len(ids.Data) / 4 / rows
+// prompts are the ids of each row of input_ids, without what fills it up.
+func prompts(j *Job) [][]tensor.Num {
+	ids, lengths := numbersOf(j, "input_ids"), numbersOf(j, "input_lengths")
+	rows := make([][]tensor.Num, max(j.Batch, 1))
+	width := len(ids) / len(rows)
 	for r := range rows {
-		n := width
-		if lens != nil && 4*r+4 <= len(lens.Data) {
-			n = min(width, int(binary.LittleEndian.Uint32(lens.Data[4*r:])))
-		}
-		longest = max(longest, n)
-		var sum uint32
-		for k := range max(n, 0) {
-			sum += binary.LittleEndian.Uint32(ids.Data[4*(r*width+k):])
-		}
-		sums = append(sums, sum)
-	}
-	return sums, longest
-}
-
-// transpose turns tokens in order of time into rows.
-func transpose(tokens []byte, rows int) []byte {
-	count := len(tokens) / 4 / rows
-	out := make([]byte, len(tokens))
-	for r := range rows {
-		for k := range count {
-			copy(out[4*(r*count+k):], tokens[4*(k*rows+r):4*(k*rows+r)+4])
+		rows[r] = ids[r*width : (r+1)*width]
+		if r < len(lengths) {
+			rows[r] = rows[r][:max(0, min(width, int(lengths[r].Whole)))]
 		}
 	}
-	return out
+	return rows
 }
 
-func firstUint32(t *tensor.Tensor, or uint32) uint32 {
-	if t == nil || len(t.Data) < 4 {
-		return or
-	}
-	return binary.LittleEndian.Uint32(t.Data)
+// flag is the first element of a BOOL input.
+func flag(j *Job, name string) bool {
+	list := numbersOf(j, name)
+	return len(list) > 0 && list[0].Whole != 0
 }
-
-func flag(t *tensor.Tensor) bool { return t != nil && len(t.Data) > 0 && t.Data[0] != 0 }

@@ -2,7 +2,6 @@ package backend
 
 import (
 	"context"
-	"encoding/binary"
 	"strconv"
 	"time"
 
@@ -15,28 +14,24 @@ import (
 func accumulate(cfg *kserve.ModelConfig) func(*Job) {
 	sums := map[string]int64{}
 	return func(j *Job) {
-		in := j.Input(cfg.GetInput()[0].GetName())
-		size := in.Type.Size()
-		var sum int64
-		for i := 0; size > 0 && i+size <= len(in.Data); i += size {
-			sum += tensor.Number(in.Type, in.Data[i:]).Whole
+		list, key := numbers(j.Input(cfg.GetInput()[0].GetName())), j.Sequence.Key()
+		if j.Sequence.Start {
+			sums[key] = 0
 		}
-		key := j.Sequence.Key()
-		if !j.Sequence.Start {
-			sum += sums[key]
+		for _, n := range list {
+			sums[key] += n.Whole
 		}
-		sums[key] = sum
+		sum := sums[key]
 		if j.Sequence.End {
 			delete(sums, key)
 			if cfg.GetParameters()["add_correlation_id"].GetStringValue() == "true" {
 				sum += correlationNumber(j)
 			}
 		}
-		out := make([]byte, len(in.Data))
-		for i := 0; size > 0 && i+size <= len(out); i += size {
-			putNumber(in.Type, out[i:], tensor.Num{Whole: sum})
+		for i := range list {
+			list[i] = tensor.Num{Whole: sum, Real: float64(sum)}
 		}
-		j.Send(tensor.Tensor{Name: cfg.GetOutput()[0].GetName(), Type: in.Type, Shape: in.Shape, Data: out})
+		sendNumbers(j, cfg, list)
 	}
 }
 
@@ -45,7 +40,6 @@ func accumulate(cfg *kserve.ModelConfig) func(*Job) {
 func sequence(cfg *kserve.ModelConfig) func(*Job) {
 	corrID := takesCorrelationID(cfg)
 	return func(j *Job) {
-		in := j.Input(cfg.GetInput()[0].GetName())
 		var extra int64
 		if j.Sequence.Start {
 			extra++
@@ -53,27 +47,18 @@ func sequence(cfg *kserve.ModelConfig) func(*Job) {
 		if corrID && j.Sequence.End {
 			extra += correlationNumber(j)
 		}
-		j.Send(tensor.Tensor{Name: cfg.GetOutput()[0].GetName(), Type: in.Type, Shape: in.Shape, Data: plus(in, extra)})
+		list := numbers(j.Input(cfg.GetInput()[0].GetName()))
+		for i := range list {
+			list[i] = list[i].Add(tensor.Num{Whole: extra, Real: float64(extra)}, 1)
+		}
+		sendNumbers(j, cfg, list)
 	}
 }
 
-func plus(in *tensor.Tensor, extra int64) []byte {
-	if in.Type == tensor.Bytes {
-		var out []byte
-		for rest := in.Data; len(rest) > 0; {
-			var s string
-			s, rest = nextString(rest)
-			n, _ := strconv.ParseInt(s, 10, 64) // text that is not a number counts as 0
-			out = tensor.AppendElement(out, strconv.FormatInt(n+extra, 10))
-		}
-		return out
-	}
-	out, size := make([]byte, len(in.Data)), in.Type.Size()
-	for i := 0; size > 0 && i+size <= len(out); i += size {
-		n := tensor.Number(in.Type, in.Data[i:])
-		putNumber(in.Type, out[i:], n.Add(tensor.Num{Whole: extra, Real: float64(extra)}, 1))
-	}
-	return out
+// sendNumbers answers with an output of the type and shape of the input.
+func sendNumbers(j *Job, cfg *kserve.ModelConfig, list []tensor.Num) {
+	in := j.Input(cfg.GetInput()[0].GetName())
+	j.Send(tensor.Tensor{Name: cfg.GetOutput()[0].GetName(), Type: in.Type, Shape: in.Shape, Data: packed(in.Type, list)})
 }
 
 func takesCorrelationID(cfg *kserve.ModelConfig) bool {
@@ -101,29 +86,36 @@ type repeat struct{ env Env }
 func (b *repeat) Execute(ctx context.Context, jobs []*Job) {
 	for _, j := range jobs {
 		go b.respond(ctx, j)
-		if wait := j.Input("WAIT"); wait != nil && len(wait.Data) >= 4 {
-			_ = b.env.Clock.For(ctx, millis(wait.Data)) // at shutdown the wait ends at once
-		}
+		_ = b.env.Clock.For(ctx, first(numbersOf(j, "WAIT"))) // at shutdown the wait ends at once
 	}
 }
 
 func (b *repeat) respond(ctx context.Context, j *Job) {
-	in, delay := j.Input("IN"), j.Input("DELAY")
-	due := time.Now()
-	for i := range len(in.Data) / 4 {
+	delays, due := numbersOf(j, "DELAY"), time.Now()
+	for i, n := range numbersOf(j, "IN") {
 		if j.Done() {
 			break // the client has gone
 		}
-		if delay != nil && 4*i+4 <= len(delay.Data) {
-			due = due.Add(millis(delay.Data[4*i:]))
-			_ = b.env.Clock.Until(ctx, due) // at shutdown the rest is sent at once
-		}
-		index := binary.LittleEndian.AppendUint32(nil, uint32(i))
-		j.Send(shaped(j.Request, "OUT", tensor.Int32, in.Data[4*i:4*i+4], 1), shaped(j.Request, "IDX", tensor.Uint32, index, 1))
+		due = due.Add(first(delays[min(i, len(delays)):]))
+		_ = b.env.Clock.Until(ctx, due) // at shutdown the rest is sent at once
+		j.Send(shaped(j.Request, "OUT", tensor.Int32, packed(tensor.Int32, []tensor.Num{n}), 1),
+			shaped(j.Request, "IDX", tensor.Uint32, packed(tensor.Uint32, []tensor.Num{{Whole: int64(i)}}), 1))
 	}
 	j.End()
 }
 
-func millis(b []byte) time.Duration {
-	return time.Duration(binary.LittleEndian.Uint32(b)) * time.Millisecond
+// numbersOf are the elements of an input; none where it is missing.
+func numbersOf(j *Job, name string) []tensor.Num {
+	if t := j.Input(name); t != nil {
+		return numbers(t)
+	}
+	return nil
+}
+
+// first is the first number as a time in milliseconds; 0 where there is none.
+func first(list []tensor.Num) time.Duration {
+	if len(list) == 0 {
+		return 0
+	}
+	return time.Duration(list[0].Whole) * time.Millisecond
 }

@@ -2,6 +2,7 @@ package backend
 
 import (
 	"encoding/binary"
+	"math"
 	"strconv"
 
 	"github.com/redline-bench/redline/internal/proto/kserve"
@@ -27,8 +28,7 @@ func identity(cfg *kserve.ModelConfig) func(*Job) {
 func fault(cfg *kserve.ModelConfig, every int) func(*Job) {
 	answer, seen := identity(cfg), 0
 	return func(j *Job) {
-		seen++
-		if every > 0 && seen%every == 0 {
+		if seen++; every > 0 && seen%every == 0 {
 			j.Fail(infer.Errorf(infer.Internal, "%s: request %d failed on purpose", cfg.GetName(), seen))
 			return
 		}
@@ -40,73 +40,69 @@ func fault(cfg *kserve.ModelConfig, every int) func(*Job) {
 func addSub(cfg *kserve.ModelConfig) func(*Job) {
 	return func(j *Job) {
 		x, y := j.Input(cfg.GetInput()[0].GetName()), j.Input(cfg.GetInput()[1].GetName())
-		sum, diff, err := sumAndDifference(x, y)
-		if err != nil {
-			j.Fail(err)
+		a, b := numbers(x), numbers(y)
+		if len(a) != len(b) || x.Type != y.Type {
+			j.Fail(infer.Errorf(infer.InvalidArg, "inputs '%s' and '%s' differ in size or type", x.Name, y.Name))
 			return
 		}
-		outs := cfg.GetOutput()
-		j.Send(tensor.Tensor{Name: outs[0].GetName(), Type: x.Type, Shape: x.Shape, Data: sum},
-			tensor.Tensor{Name: outs[1].GetName(), Type: x.Type, Shape: x.Shape, Data: diff})
-	}
-}
-
-func sumAndDifference(x, y *tensor.Tensor) (sum, diff []byte, err error) {
-	if len(x.Data) != len(y.Data) && x.Type != tensor.Bytes {
-		return nil, nil, infer.Errorf(infer.InvalidArg, "inputs '%s' and '%s' differ in size", x.Name, y.Name)
-	}
-	switch x.Type {
-	case tensor.Bytes:
-		sum, diff = stringSums(x.Data, y.Data)
-		return sum, diff, nil
-	case tensor.Int32, tensor.Uint32:
-		sum, diff = make([]byte, len(x.Data)), make([]byte, len(x.Data))
-		for i := 0; i+4 <= len(x.Data); i += 4 {
-			a, b := binary.LittleEndian.Uint32(x.Data[i:]), binary.LittleEndian.Uint32(y.Data[i:])
-			binary.LittleEndian.PutUint32(sum[i:], a+b)
-			binary.LittleEndian.PutUint32(diff[i:], a-b)
+		var outs []tensor.Tensor
+		for i, times := range []int64{1, -1} {
+			list := make([]tensor.Num, len(a))
+			for k := range a {
+				list[k] = a[k].Add(b[k], times)
+			}
+			outs = append(outs, tensor.Tensor{Name: cfg.GetOutput()[i].GetName(), Type: x.Type, Shape: x.Shape, Data: packed(x.Type, list)})
 		}
-		return sum, diff, nil
-	default:
-		return numberSums(x, y)
+		j.Send(outs...)
 	}
 }
 
-// numberSums is the general, slower form for the types that the common models do not use.
-func numberSums(x, y *tensor.Tensor) (sum, diff []byte, err error) {
-	size := x.Type.Size()
-	if size == 0 {
-		return nil, nil, infer.Errorf(infer.Unsupported, "datatype %s cannot be added", x.Type)
+// numbers are the elements of a tensor. A text is the number that it has, or 0, so that random text can be sent too.
+func numbers(t *tensor.Tensor) []tensor.Num {
+	size := t.Type.Size()
+	list := make([]tensor.Num, 0, len(t.Data)/max(size, 4))
+	for _, text := range texts(t) {
+		n, _ := strconv.ParseInt(text, 10, 64)
+		list = append(list, tensor.Num{Whole: n})
 	}
-	sum, diff = make([]byte, len(x.Data)), make([]byte, len(x.Data))
-	for i := 0; i+size <= len(x.Data); i += size {
-		a, b := tensor.Number(x.Type, x.Data[i:]), tensor.Number(x.Type, y.Data[i:])
-		putNumber(x.Type, sum[i:], a.Add(b, 1))
-		putNumber(x.Type, diff[i:], a.Add(b, -1))
+	for i := 0; size > 0 && i+size <= len(t.Data); i += size {
+		list = append(list, tensor.Number(t.Type, t.Data[i:]))
 	}
-	return sum, diff, nil
+	return list
 }
 
-func stringSums(x, y []byte) (sum, diff []byte) {
-	for len(x) > 0 && len(y) > 0 {
-		var a, b string
-		a, x = nextString(x)
-		b, y = nextString(y)
-		m, _ := strconv.Atoi(a) // text that is not a number counts as 0, so that random text can be sent too
-		n, _ := strconv.Atoi(b)
-		sum = tensor.AppendElement(sum, strconv.Itoa(m+n))
-		diff = tensor.AppendElement(diff, strconv.Itoa(m-n))
+// packed is the raw form of numbers.
+func packed(t tensor.Datatype, list []tensor.Num) []byte {
+	var out []byte
+	le := binary.LittleEndian
+	for _, n := range list {
+		switch t {
+		case tensor.Bytes:
+			out = tensor.AppendElement(out, strconv.FormatInt(n.Whole, 10))
+		case tensor.FP32:
+			out = le.AppendUint32(out, math.Float32bits(float32(n.Real)))
+		case tensor.FP64:
+			out = le.AppendUint64(out, math.Float64bits(n.Real))
+		case tensor.FP16:
+			out = le.AppendUint16(out, tensor.FP16FromFloat32(float32(n.Real)))
+		case tensor.BF16:
+			out = le.AppendUint16(out, tensor.BF16FromFloat32(float32(n.Real)))
+		default:
+			out = append(out, le.AppendUint64(nil, uint64(n.Whole))[:t.Size()]...)
+		}
 	}
-	return sum, diff
+	return out
 }
 
-// nextString takes one element off the raw form of a BYTES tensor.
-func nextString(b []byte) (string, []byte) {
-	if len(b) < 4 {
-		return "", nil
+// texts are the elements of a BYTES tensor; none of another one.
+func texts(t *tensor.Tensor) []string {
+	var list []string
+	for rest := t.Data; t.Type == tensor.Bytes && len(rest) > 0; {
+		elem, more, err := tensor.NextElement(rest)
+		if err != nil {
+			break // the model has checked the input
+		}
+		list, rest = append(list, string(elem)), more
 	}
-	n := int(binary.LittleEndian.Uint32(b))
-	b = b[4:]
-	n = min(n, len(b))
-	return string(b[:n]), b[n:]
+	return list
 }

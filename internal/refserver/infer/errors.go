@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 )
 
 // Code is the kind of an error, by the kinds that Triton knows.
@@ -13,17 +14,28 @@ type Code uint8
 
 // The kinds of errors.
 const (
-	Unknown Code = iota
-	Internal
+	Internal Code = iota
 	NotFound
 	InvalidArg
+	Malformed  // a value of the wrong kind, or text that is not JSON
+	BadVersion // a version that is not a number
 	Unavailable
 	Unsupported
 	AlreadyExists
 	Canceled
-	TooLarge
-	NotAllowed
 )
+
+// statuses carry the kinds over HTTP and gRPC.
+var statuses = [...]struct {
+	http int
+	grpc codes.Code
+}{
+	Internal: {http.StatusInternalServerError, codes.Internal}, NotFound: {http.StatusNotFound, codes.NotFound},
+	InvalidArg: {http.StatusBadRequest, codes.InvalidArgument}, Malformed: {http.StatusInternalServerError, codes.InvalidArgument},
+	BadVersion: {http.StatusNotFound, codes.InvalidArgument}, Unavailable: {http.StatusServiceUnavailable, codes.Unavailable},
+	Unsupported: {http.StatusNotImplemented, codes.Unimplemented}, AlreadyExists: {http.StatusBadRequest, codes.AlreadyExists},
+	Canceled: {http.StatusBadRequest, codes.Canceled},
+}
 
 // Error is a failure with its kind; its text is what the client sees.
 type Error struct {
@@ -33,61 +45,18 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Text }
 
+// GRPCStatus is the status of the error for the gRPC library.
+func (e *Error) GRPCStatus() *status.Status { return status.New(statuses[e.Code].grpc, e.Text) }
+
 // Errorf makes an Error.
 func Errorf(code Code, format string, args ...any) error {
 	return &Error{Code: code, Text: fmt.Sprintf(format, args...)}
 }
 
-// CodeOf finds the kind of an error; Internal for one that has none.
-func CodeOf(err error) Code {
+// HTTPStatus is the status that carries an error over HTTP.
+func HTTPStatus(err error) int {
 	if e, ok := errors.AsType[*Error](err); ok {
-		return e.Code
+		return statuses[e.Code].http
 	}
-	return Internal
-}
-
-// HTTP is the status that carries the error over HTTP.
-func (c Code) HTTP() int {
-	switch c {
-	case Internal:
-		return http.StatusInternalServerError
-	case NotFound:
-		return http.StatusNotFound
-	case Unavailable:
-		return http.StatusServiceUnavailable
-	case Unsupported:
-		return http.StatusNotImplemented
-	case TooLarge:
-		return http.StatusRequestEntityTooLarge
-	case NotAllowed:
-		return http.StatusMethodNotAllowed
-	case Unknown, InvalidArg, AlreadyExists, Canceled:
-		return http.StatusBadRequest
-	}
-	return http.StatusBadRequest
-}
-
-// GRPC is the status that carries the error over gRPC.
-func (c Code) GRPC() codes.Code {
-	switch c {
-	case Internal:
-		return codes.Internal
-	case NotFound:
-		return codes.NotFound
-	case InvalidArg:
-		return codes.InvalidArgument
-	case Unavailable:
-		return codes.Unavailable
-	case Unsupported, NotAllowed:
-		return codes.Unimplemented
-	case AlreadyExists:
-		return codes.AlreadyExists
-	case Canceled:
-		return codes.Canceled
-	case TooLarge:
-		return codes.ResourceExhausted
-	case Unknown:
-		return codes.Unknown
-	}
-	return codes.Unknown
+	return http.StatusInternalServerError
 }

@@ -2,92 +2,88 @@
 package metrics
 
 import (
+	"bytes"
+	"fmt"
+	"math"
 	"net/http"
-	"strconv"
 	"time"
 
-	"github.com/redline-bench/redline/internal/refserver/core"
-	"github.com/redline-bench/redline/internal/refserver/stats"
+	pb "github.com/redline-bench/redline/internal/proto/kserve"
+	"github.com/redline-bench/redline/internal/refserver/model"
 )
 
 // Handler answers GET /metrics, with the given number of simulated GPUs.
-func Handler(c *core.Core, gpus int) http.Handler {
+func Handler(models *model.Repository, gpus int) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/metrics" {
 			http.Error(w, "not found: metrics are at /metrics", http.StatusNotFound)
 			return
 		}
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		_, _ = w.Write(text(c, gpus)) // a scraper that has gone needs no response
+		_, _ = w.Write(text(models, gpus)) // a scraper that has gone needs no response
 	})
 }
 
-// family is one metric of all models.
-type family struct {
-	name, kind, help string
-	value            func(*stats.Snapshot) uint64
-}
+func micros(d *pb.StatisticDuration) uint64 { return d.GetNs() / 1000 }
 
-func micros(d stats.Duration) uint64 { return uint64(d.Total.Microseconds()) }
-
-var families = []family{
-	{"nv_inference_request_success", "counter", "Number of successful inference requests, all batch sizes", func(s *stats.Snapshot) uint64 { return s.Success.Count }},
-	{"nv_inference_count", "counter", "Number of inferences performed (does not include cached requests)", func(s *stats.Snapshot) uint64 { return s.Inferences }},
-	{"nv_inference_exec_count", "counter", "Number of model executions performed (does not include cached requests)", func(s *stats.Snapshot) uint64 { return s.Executions }},
-	{"nv_inference_request_duration_us", "counter", "Cumulative inference request duration in microseconds (includes cached requests)", func(s *stats.Snapshot) uint64 { return micros(s.Success) }},
-	{"nv_inference_queue_duration_us", "counter", "Cumulative inference queuing duration in microseconds (includes cached requests)", func(s *stats.Snapshot) uint64 { return micros(s.Queue) }},
-	{"nv_inference_compute_input_duration_us", "counter", "Cumulative compute input duration in microseconds (does not include cached requests)", func(s *stats.Snapshot) uint64 { return micros(s.ComputeInput) }},
-	{"nv_inference_compute_infer_duration_us", "counter", "Cumulative compute inference duration in microseconds (does not include cached requests)", func(s *stats.Snapshot) uint64 { return micros(s.ComputeInfer) }},
-	{"nv_inference_compute_output_duration_us", "counter", "Cumulative inference compute output duration in microseconds (does not include cached requests)", func(s *stats.Snapshot) uint64 { return micros(s.ComputeOutput) }},
-	{"nv_inference_pending_request_count", "gauge", "Instantaneous number of pending requests awaiting execution per-model.", func(s *stats.Snapshot) uint64 { return uint64(max(s.Pending, 0)) }},
-	{"nv_cache_num_hits_per_model", "counter", "Number of cache hits per model", func(s *stats.Snapshot) uint64 { return s.CacheHit.Count }},
-	{"nv_cache_hit_duration_per_model", "counter", "Total cache hit duration per model, in microseconds", func(s *stats.Snapshot) uint64 { return micros(s.CacheHit) }},
-	{"nv_cache_num_misses_per_model", "counter", "Number of cache misses per model", func(s *stats.Snapshot) uint64 { return s.CacheMiss.Count }},
-	{"nv_cache_miss_duration_per_model", "counter", "Total cache miss duration per model, in microseconds", func(s *stats.Snapshot) uint64 { return micros(s.CacheMiss) }},
+// counters are the metrics of all models.
+var counters = []struct {
+	name, help string
+	value      func(*pb.ModelStatistics) uint64
+}{
+	{"nv_inference_request_success", "Number of successful inference requests, all batch sizes", func(s *pb.ModelStatistics) uint64 { return s.GetInferenceStats().GetSuccess().GetCount() }},
+	{"nv_inference_count", "Number of inferences performed", (*pb.ModelStatistics).GetInferenceCount},
+	{"nv_inference_exec_count", "Number of model executions performed", (*pb.ModelStatistics).GetExecutionCount},
+	{"nv_inference_request_duration_us", "Cumulative inference request duration in microseconds", func(s *pb.ModelStatistics) uint64 { return micros(s.GetInferenceStats().GetSuccess()) }},
+	{"nv_inference_queue_duration_us", "Cumulative inference queuing duration in microseconds", func(s *pb.ModelStatistics) uint64 { return micros(s.GetInferenceStats().GetQueue()) }},
+	{"nv_inference_compute_input_duration_us", "Cumulative compute input duration in microseconds", func(s *pb.ModelStatistics) uint64 { return micros(s.GetInferenceStats().GetComputeInput()) }},
+	{"nv_inference_compute_infer_duration_us", "Cumulative compute inference duration in microseconds", func(s *pb.ModelStatistics) uint64 { return micros(s.GetInferenceStats().GetComputeInfer()) }},
+	{"nv_inference_compute_output_duration_us", "Cumulative inference compute output duration in microseconds", func(s *pb.ModelStatistics) uint64 { return micros(s.GetInferenceStats().GetComputeOutput()) }},
 }
 
 // text writes all metrics of one moment.
-func text(c *core.Core, gpus int) []byte {
-	var lines []line
-	for _, m := range c.Models.Models() {
-		lines = append(lines, line{labels: `{model="` + m.Name() + `",version="` + m.VersionText() + `"}`, model: m.Name(), version: m.VersionText(), now: m.Counters.Snapshot()})
-	}
-	var b []byte
-	for i, f := range families {
-		b = head(b, f.name, f.kind, f.help)
-		for k := range lines {
-			b = append(append(append(b, f.name...), lines[k].labels...), ' ')
-			b = append(strconv.AppendUint(b, f.value(&lines[k].now), 10), '\n')
+func text(models *model.Repository, gpus int) []byte {
+	var b bytes.Buffer
+	head := func(name, kind, help string) { fmt.Fprintf(&b, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind) }
+	var now []*pb.ModelStatistics
+	var failures, pending bytes.Buffer
+	for _, m := range models.Models() {
+		s, failed, waiting := m.Counters.Snapshot()
+		now = append(now, s)
+		for _, why := range []model.Reason{model.Rejected, model.Canceled, model.Backend, model.Other} {
+			fmt.Fprintf(&failures, "nv_inference_request_failure{model=%q,reason=%q,version=%q} %d\n", s.GetName(), why, s.GetVersion(), failed[why])
 		}
-		if i == 0 {
-			b = failures(b, lines)
-		}
+		fmt.Fprintf(&pending, "nv_inference_pending_request_count{model=%q,version=%q} %d\n", s.GetName(), s.GetVersion(), waiting)
 	}
-	if gpus > 0 {
-		b = simulated(b, gpus, time.Now())
-	}
-	return machine(b)
-}
-
-// line is one model in each family.
-type line struct {
-	labels, model, version string
-	now                    stats.Snapshot
-}
-
-func failures(b []byte, lines []line) []byte {
-	const name = "nv_inference_request_failure"
-	b = head(b, name, "counter", "Number of failed inference requests, all batch sizes")
-	for k := range lines {
-		l := &lines[k]
-		for _, why := range []stats.Reason{stats.Rejected, stats.Canceled, stats.Backend, stats.Other} {
-			b = append(b, name+`{model="`+l.model+`",reason="`+string(why)+`",version="`+l.version+`"} `...)
-			b = append(strconv.AppendUint(b, l.now.Failures[why], 10), '\n')
+	for _, c := range counters {
+		head(c.name, "counter", c.help)
+		for _, s := range now {
+			fmt.Fprintf(&b, "%s{model=%q,version=%q} %d\n", c.name, s.GetName(), s.GetVersion(), c.value(s))
 		}
 	}
-	return b
-}
-
-func head(b []byte, name, kind, help string) []byte {
-	return append(b, "# HELP "+name+" "+help+"\n# TYPE "+name+" "+kind+"\n"...)
+	head("nv_inference_request_failure", "counter", "Number of failed inference requests, all batch sizes")
+	b.Write(failures.Bytes())
+	head("nv_inference_pending_request_count", "gauge", "Instantaneous number of pending requests awaiting execution per-model.")
+	b.Write(pending.Bytes())
+	// Simulated GPUs have a utilization, a power and memory that change slowly.
+	phase := 2 * math.Pi * float64(time.Now().UnixMilli()%60_000) / 60_000
+	swing := func(gpu int) float64 { return 0.5 + 0.4*math.Sin(phase+float64(gpu)) }
+	for _, g := range []struct {
+		name, help string
+		value      func(gpu int) float64
+	}{
+		{"nv_gpu_utilization", "GPU utilization rate [0.0 - 1.0)", swing},
+		{"nv_gpu_memory_total_bytes", "GPU total memory, in bytes", func(int) float64 { return 80 << 30 }},
+		{"nv_gpu_memory_used_bytes", "GPU used memory, in bytes", func(g int) float64 { return math.Floor(swing(g) * (40 << 30)) }},
+		{"nv_gpu_power_usage", "GPU power usage in watts", func(g int) float64 { return 100 + math.Round(500*swing(g)) }},
+		{"nv_gpu_power_limit", "GPU power management limit in watts", func(int) float64 { return 700 }},
+	} {
+		if gpus > 0 {
+			head(g.name, "gauge", g.help)
+		}
+		for i := range gpus {
+			fmt.Fprintf(&b, "%s{gpu_uuid=\"GPU-00000000-0000-0000-0000-%012d\"} %.16g\n", g.name, i, g.value(i))
+		}
+	}
+	return b.Bytes()
 }

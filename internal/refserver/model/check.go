@@ -1,7 +1,6 @@
 package model
 
 import (
-	"encoding/binary"
 	"slices"
 	"strings"
 
@@ -9,23 +8,25 @@ import (
 	"github.com/redline-bench/redline/internal/tensor"
 )
 
-// batchNote is Triton's hint behind a shape that does not fit a model with batching.
-const batchNote = "NOTE: Setting a non-zero max_batch_size in the model config requires a batch dimension to be prepended to each input shape. " +
-	"If you want to specify the full shape including the batch dim in your input dims config, try setting max_batch_size to zero. " +
-	"See the model configuration docs for more info on max_batch_size."
+func bad(format string, args ...any) error { return infer.Errorf(infer.InvalidArg, format, args...) }
 
-// check compares a request with the configuration, in Triton's order and with its messages, and sets its batch size. Triton
-// checks inputs in the order of a hash table, which for so few inputs is last to first.
+// check compares a request with the configuration, and sets its batch size.
 func (m *Model) check(r *infer.Request) error {
 	for _, out := range r.Outputs {
-		if m.outputs[out.Name] == nil {
+		if !m.outputs[out.Name] {
 			return bad("unexpected inference output '%s' for model '%s'", out.Name, m.Name())
 		}
 	}
-	if len(r.Inputs) > len(m.inputs) || len(r.Inputs) < m.required {
-		return m.wrongCount(r)
+	var missing []string
+	for _, in := range m.Config.GetInput() {
+		if !in.GetOptional() && r.Input(in.GetName()) == nil {
+			missing = append(missing, "'"+in.GetName()+"'")
+		}
 	}
-	for i := range slices.Backward(r.Inputs) {
+	if len(missing) > 0 || len(r.Inputs) > len(m.inputs) {
+		return bad("expected %d inputs but got %d inputs for model '%s'; missing are [%s]", len(m.inputs), len(r.Inputs), m.Name(), strings.Join(missing, ","))
+	}
+	for i := range r.Inputs {
 		if m.inputs[r.Inputs[i].Name] == nil {
 			return bad("unexpected inference input '%s' for model '%s'", r.Inputs[i].Name, m.Name())
 		}
@@ -33,25 +34,12 @@ func (m *Model) check(r *infer.Request) error {
 	if err := m.checkBatch(r); err != nil {
 		return err
 	}
-	for i := range slices.Backward(r.Inputs) {
+	for i := range slices.Backward(r.Inputs) { // Triton names the last wrong input
 		if err := m.checkInput(r, &r.Inputs[i]); err != nil {
 			return err
 		}
 	}
-	if len(r.Inputs) < len(m.inputs) && !m.runsWithoutInput() {
-		for _, in := range m.Config.GetInput() {
-			if !in.GetOptional() && r.Input(in.GetName()) == nil {
-				return m.wrongCount(r)
-			}
-		}
-	}
 	return nil
-}
-
-// runsWithoutInput reports whether the model runs without an input that it should have. Triton only counts the inputs and leaves the rest
-// to the model; the built-in backends that return each input accept it.
-func (m *Model) runsWithoutInput() bool {
-	return slices.Contains([]string{"identity", "delay", "fault"}, m.Config.GetBackend())
 }
 
 func (m *Model) checkBatch(r *infer.Request) error {
@@ -61,20 +49,20 @@ func (m *Model) checkBatch(r *infer.Request) error {
 		return nil
 	}
 	batch := int64(0)
-	for i := range slices.Backward(r.Inputs) {
+	for i := range r.Inputs {
 		in := &r.Inputs[i]
 		switch {
 		case m.inputs[in.Name].config.GetIsShapeTensor(): // one for the whole batch
 		case len(in.Shape) == 0:
-			return bad("%sinput '%s' has no shape but model requires batch dimension for '%s'", r.Label(), in.Name, m.Name())
+			return bad("input '%s' of model '%s' needs a shape that begins with the batch size", in.Name, m.Name())
 		case batch == 0:
 			batch = in.Shape[0]
 		case in.Shape[0] != batch:
-			return bad("%sinput '%s' batch size does not match other inputs for '%s'", r.Label(), in.Name, m.Name())
+			return bad("the inputs of model '%s' have different batch sizes: '%s' has %d, another %d", m.Name(), in.Name, in.Shape[0], batch)
 		}
 	}
 	if batch > limit || batch < 0 {
-		return bad("%sinference request batch-size must be <= %d for '%s'", r.Label(), limit, m.Name())
+		return bad("inference request batch-size must be <= %d for '%s'", limit, m.Name())
 	}
 	r.Batch = int(batch)
 	return nil
@@ -83,97 +71,42 @@ func (m *Model) checkBatch(r *infer.Request) error {
 func (m *Model) checkInput(r *infer.Request, in *tensor.Tensor) error {
 	want := m.inputs[in.Name]
 	if in.Type != want.kind {
-		got := in.Type.String()
-		if in.Type == tensor.Invalid {
-			got = "<invalid>"
-		}
-		return bad("%sinference input '%s' data-type is '%s', but model '%s' expects '%s'", r.Label(), in.Name, got, m.Name(), want.kind)
+		return bad("inference input '%s' data-type is '%s', but model '%s' expects '%s'", in.Name, in.Type, m.Name(), want.kind)
 	}
-	dims, note := in.Shape, ""
-	full := want.dims
+	dims, full := in.Shape, want.dims
 	if m.Config.GetMaxBatchSize() > 0 && !want.config.GetIsShapeTensor() {
-		dims, note = in.Shape[1:], batchNote
-		full = slices.Concat(tensor.Shape{-1}, want.dims)
+		dims, full = in.Shape[1:], slices.Concat(tensor.Shape{-1}, want.dims)
 	}
-	if len(dims) == len(want.dims) && slices.Contains(dims, -1) {
-		return bad("%sAll input dimensions should be specified for input '%s' for model '%s', got %s", r.Label(), in.Name, m.Name(), in.Shape)
-	}
-	if !want.dims.Accepts(dims) {
-		return bad("%sunexpected shape for input '%s' for model '%s'. Expected %s, got %s. %s", r.Label(), in.Name, m.Name(), full, in.Shape, note)
+	if slices.Contains(dims, -1) || !want.dims.Accepts(dims) {
+		return bad("unexpected shape for input '%s' for model '%s'. Expected %s, got %s", in.Name, m.Name(), full, in.Shape)
 	}
 	counted := in.Shape
 	if r.Batch == 0 {
 		counted = dims // a batch of 0 is taken for none
 	}
-	elements, ok := elements(counted)
-	if !ok {
-		return bad("%sinvalid shape %s for input '%s' for model '%s'", r.Label(), in.Shape, in.Name, m.Name())
+	count := counted.Elements()
+	if count < 0 || count > 1<<40 { // bytes in memory
+		return bad("input '%s' of model '%s' cannot have the shape %s", in.Name, m.Name(), in.Shape)
 	}
 	if in.Type == tensor.Bytes {
-		return m.checkStrings(r, in, elements)
+		return m.checkStrings(in, count)
 	}
-	if expected := elements * int64(in.Type.Size()); expected != int64(len(in.Data)) {
-		return bad("%sinput byte size mismatch for input '%s' for model '%s'. Expected %d, got %d", r.Label(), in.Name, m.Name(), expected, len(in.Data))
-	}
-	return nil
-}
-
-// elements multiplies the dimensions; not ok when one is negative or the product is too large to be bytes in memory.
-func elements(shape tensor.Shape) (int64, bool) {
-	n := int64(1)
-	for _, d := range shape {
-		if d < 0 || d > 0 && n > (1<<40)/d {
-			return 0, false
-		}
-		n *= d
-	}
-	return n, true
-}
-
-// checkStrings walks over the elements of a BYTES tensor, each behind its length.
-func (m *Model) checkStrings(r *infer.Request, in *tensor.Tensor, count int64) error {
-	rest, seen := in.Data, int64(0)
-	for len(rest) > 0 {
-		if len(rest) < 4 {
-			return bad("%sincomplete string length indicator for inference input '%s' for model '%s', expecting 4 bytes but only %d bytes available. "+
-				"Please make sure the string length indicator is in one buffer.", r.Label(), in.Name, m.Name(), len(rest))
-		}
-		size := int64(binary.LittleEndian.Uint32(rest))
-		seen++
-		if seen > count {
-			return bad("%sunexpected number of string elements %d for inference input '%s' for model '%s', expecting %d", r.Label(), seen, in.Name, m.Name(), count)
-		}
-		rest = rest[4:]
-		if size > int64(len(rest)) {
-			return bad("incomplete string data for inference input '%s', expecting string of length %d but only %d bytes available", in.Name, size, len(rest))
-		}
-		rest = rest[size:]
-	}
-	if seen != count {
-		return bad("%sexpected %d string elements for inference input '%s' for model '%s', got %d", r.Label(), count, in.Name, m.Name(), seen)
+	if expected := count * int64(in.Type.Size()); expected != int64(len(in.Data)) {
+		return bad("input '%s' of model '%s' needs %d bytes for its shape %s, got %d", in.Name, m.Name(), expected, in.Shape, len(in.Data))
 	}
 	return nil
 }
 
-func (m *Model) wrongCount(r *infer.Request) error {
-	var missing, got []string
-	for _, in := range m.Config.GetInput() {
-		if !in.GetOptional() && r.Input(in.GetName()) == nil {
-			missing = append(missing, "'"+in.GetName()+"'")
+// checkStrings walks over the elements of a BYTES tensor.
+func (m *Model) checkStrings(in *tensor.Tensor, want int64) (err error) {
+	count := int64(0)
+	for rest := in.Data; len(rest) > 0; count++ {
+		if _, rest, err = tensor.NextElement(rest); err != nil {
+			return bad("input '%s' of model '%s': %v", in.Name, m.Name(), err)
 		}
 	}
-	for i := range slices.Backward(r.Inputs) {
-		got = append(got, "'"+r.Inputs[i].Name+"'")
+	if count != want {
+		return bad("input '%s' of model '%s' needs %d texts for its shape %s, got %d", in.Name, m.Name(), want, in.Shape, count)
 	}
-	lacks := "[" + strings.Join(missing, ",") + "]"
-	if len(missing) == 0 {
-		lacks = "]" // Triton cuts the last character of an empty list too
-	}
-	tail := "Got input(s) [" + strings.Join(got, ",") + "], but missing required input(s) " + lacks + ". Please provide all required input(s)."
-	if m.required == len(m.inputs) {
-		return bad("%sexpected %d inputs but got %d inputs for model '%s'. %s", r.Label(), len(m.inputs), len(r.Inputs), m.Name(), tail)
-	}
-	return bad("%sexpected number of inputs between %d and %d but got %d inputs for model '%s'. %s", r.Label(), m.required, len(m.inputs), len(r.Inputs), m.Name(), tail)
+	return nil
 }
-
-func bad(format string, args ...any) error { return infer.Errorf(infer.InvalidArg, format, args...) }

@@ -3,9 +3,9 @@ package model
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"google.golang.org/protobuf/encoding/prototext"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/redline-bench/redline/internal/proto/kserve"
 )
@@ -14,7 +14,7 @@ import (
 func ParseConfig(text []byte) (*kserve.ModelConfig, error) {
 	cfg := &kserve.ModelConfig{}
 	if err := prototext.Unmarshal(text, cfg); err != nil {
-		return nil, err
+		return &kserve.ModelConfig{}, err
 	}
 	return cfg, complete(cfg)
 }
@@ -22,6 +22,9 @@ func ParseConfig(text []byte) (*kserve.ModelConfig, error) {
 // complete checks a configuration and fills in the defaults.
 func complete(cfg *kserve.ModelConfig) error {
 	ensemble := cfg.GetEnsembleScheduling() != nil
+	if err := supported(cfg); err != nil {
+		return err
+	}
 	switch {
 	case cfg.GetMaxBatchSize() < 0:
 		return fmt.Errorf("'max_batch_size' must be non-negative value in model configuration for '%s'", cfg.GetName())
@@ -46,6 +49,23 @@ func complete(cfg *kserve.ModelConfig) error {
 	return completeBatching(cfg)
 }
 
+// supported refuses settings that would change what a model does, and that this server does not have.
+func supported(cfg *kserve.ModelConfig) error {
+	dyn := cfg.GetDynamicBatching()
+	queue := dyn.GetDefaultQueuePolicy()
+	ragged := slices.ContainsFunc(cfg.GetInput(), func(in *kserve.ModelInput) bool { return in.GetAllowRaggedBatch() })
+	for setting, used := range map[string]bool{
+		"response_cache": cfg.GetResponseCache().GetEnable(), "allow_ragged_batch": ragged, "preserve_ordering": dyn.GetPreserveOrdering(),
+		"priority_levels": dyn.GetPriorityLevels() > 0, "default_timeout_microseconds": queue.GetDefaultTimeoutMicroseconds() > 0,
+		"allow_timeout_override": queue.GetAllowTimeoutOverride(),
+	} {
+		if used {
+			return fmt.Errorf("model '%s' has %s, which the reference server does not support; leave it out", cfg.GetName(), setting)
+		}
+	}
+	return nil
+}
+
 func completeInstances(cfg *kserve.ModelConfig) {
 	if len(cfg.GetInstanceGroup()) == 0 {
 		cfg.InstanceGroup = []*kserve.ModelInstanceGroup{{}}
@@ -61,16 +81,6 @@ func completeInstances(cfg *kserve.ModelConfig) {
 			g.Kind = kserve.ModelInstanceGroup_KIND_CPU
 		}
 	}
-	if cfg.GetOptimization() == nil {
-		cfg.Optimization = &kserve.ModelOptimizationPolicy{}
-	}
-	pinned := &kserve.ModelOptimizationPolicy_PinnedMemoryBuffer{Enable: true}
-	if cfg.GetOptimization().GetInputPinnedMemory() == nil {
-		cfg.Optimization.InputPinnedMemory = proto.CloneOf(pinned)
-	}
-	if cfg.GetOptimization().GetOutputPinnedMemory() == nil {
-		cfg.Optimization.OutputPinnedMemory = proto.CloneOf(pinned)
-	}
 }
 
 func completeBatching(cfg *kserve.ModelConfig) error {
@@ -82,9 +92,6 @@ func completeBatching(cfg *kserve.ModelConfig) error {
 			if n < 1 || n > cfg.GetMaxBatchSize() {
 				return fmt.Errorf("dynamic batching preferred size must be <= max batch size for %s", cfg.GetName())
 			}
-		}
-		if dyn.GetPriorityLevels() > 0 && dyn.GetDefaultPriorityLevel() == 0 {
-			return fmt.Errorf("default priority level must be specified for %s", cfg.GetName())
 		}
 	}
 	if seq := cfg.GetSequenceBatching(); seq != nil {

@@ -7,19 +7,22 @@ import (
 )
 
 func TestDefaultsAreTritons(t *testing.T) {
-	sources, err := builtins()
+	text, err := builtin.ReadFile("builtin/simple/config.pbtxt")
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := sources["simple"].config
+	cfg, err := ParseConfig(text)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if got := cfg.GetDynamicBatching().GetPreferredBatchSize(); len(got) != 1 || got[0] != 8 {
 		t.Errorf("preferred batch sizes %v", got)
 	}
 	if g := cfg.GetInstanceGroup()[0]; g.GetName() != "simple_0" || g.GetCount() != 1 || g.GetKind() != kserve.ModelInstanceGroup_KIND_CPU {
 		t.Errorf("instance group %v", g)
 	}
-	if cfg.GetVersionPolicy().GetLatest().GetNumVersions() != 1 || !cfg.GetOptimization().GetInputPinnedMemory().GetEnable() {
-		t.Errorf("version policy or optimization: %v", cfg)
+	if cfg.GetVersionPolicy().GetLatest().GetNumVersions() != 1 {
+		t.Errorf("version policy: %v", cfg)
 	}
 }
 

@@ -1,10 +1,7 @@
 package model
 
 import (
-	"maps"
-	"path"
 	"slices"
-	"strconv"
 	"strings"
 
 	"google.golang.org/protobuf/encoding/protojson"
@@ -14,34 +11,19 @@ import (
 	"github.com/redline-bench/redline/internal/refserver/infer"
 )
 
-// examples are the models of Triton's public example repository.
-var examples = []string{"densenet_onnx", "inception_onnx", "simple", "simple_dyna_sequence", "simple_identity", "simple_int8", "simple_sequence", "simple_string"}
+// errFixed refuses to load and unload.
+var errFixed = infer.Errorf(infer.Unavailable, "models are fixed: start the server with --model-control-mode explicit to load and unload them")
 
-// listed reports whether the index names a model. If clients load models themselves, the many built-in models would hide those of
-// the repository: the index then names only the example models, and none of them beside a repository on disk.
-func (r *Repository) listed(name string, e *entry) bool {
-	if !r.opts.Explicit || !e.source.builtin || e.state != "" {
-		return true
-	}
-	return len(r.opts.Dirs) == 0 && slices.Contains(examples, name)
-}
-
-// Load loads a model, or loads it again; override, if not empty, replaces its configuration. files are the paths of the files in
-// the client's request, which replace the model's folder.
-func (r *Repository) Load(name, override string, files []string) error {
+// Load loads a model, or loads it again; override, if not empty, replaces its configuration.
+func (r *Repository) Load(name, override string) error {
 	if !r.opts.Explicit {
-		return infer.Errorf(infer.Unavailable, "explicit model load / unload is not allowed if polling is enabled")
-	}
-	unpolled := infer.Errorf(infer.Internal, "failed to load '%s', failed to poll from model repository", name)
-	have, ok := fileVersions(files)
-	if !ok || len(files) > 0 && override == "" {
-		return unpolled
+		return errFixed
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	e := r.entries[name]
 	if e == nil && override == "" {
-		return unpolled
+		return infer.Errorf(infer.Internal, "failed to load '%s', failed to poll from model repository", name)
 	}
 	var cfg *kserve.ModelConfig
 	if override != "" {
@@ -54,31 +36,10 @@ func (r *Repository) Load(name, override string, files []string) error {
 		e = &entry{source: source{config: cfg, have: []int64{1}}}
 		r.entries[name] = e
 	}
-	if err := r.load(name, cfg, have); err != nil {
+	if err := r.load(name, cfg); err != nil {
 		return bad("load failed for model '%s': %v", name, err)
 	}
 	return nil
-}
-
-// fileVersions finds the versions that files make up. Paths must stay in the folder and be such that a disk takes them.
-func fileVersions(files []string) (have []int64, ok bool) {
-	found := map[int64]bool{}
-	for _, file := range files {
-		clean := path.Clean(file)
-		if clean == "." || clean == ".." || strings.HasPrefix(clean, "../") || strings.HasPrefix(clean, "/") {
-			return nil, false
-		}
-		for part := range strings.SplitSeq(clean, "/") {
-			if len(part) > 255 {
-				return nil, false
-			}
-		}
-		first, _, _ := strings.Cut(clean, "/")
-		if n, err := strconv.ParseInt(first, 10, 64); err == nil && n > 0 {
-			found[n] = true
-		}
-	}
-	return slices.Sorted(maps.Keys(found)), len(files) == 0 || len(found) > 0
 }
 
 // parseOverride reads the JSON configuration of a load request. Missing tensors come from the model, as Triton reads them from the
@@ -91,8 +52,8 @@ func parseOverride(text, name string, e *entry) (*kserve.ModelConfig, error) {
 	if cfg.GetName() == "" {
 		cfg.Name = name
 	}
-	own := e.config()
-	if own != nil && cfg.GetEnsembleScheduling() == nil {
+	if e != nil && e.source.config != nil && cfg.GetEnsembleScheduling() == nil {
+		own := e.source.config
 		if len(cfg.GetInput()) == 0 && len(cfg.GetOutput()) == 0 {
 			cfg.Input, cfg.Output = own.GetInput(), own.GetOutput()
 			if cfg.GetMaxBatchSize() == 0 {
@@ -107,11 +68,4 @@ func parseOverride(text, name string, e *entry) (*kserve.ModelConfig, error) {
 		}
 	}
 	return cfg, complete(cfg)
-}
-
-func (e *entry) config() *kserve.ModelConfig {
-	if e == nil {
-		return nil
-	}
-	return e.source.config
 }

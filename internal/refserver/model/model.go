@@ -3,6 +3,7 @@
 package model
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"time"
@@ -10,8 +11,6 @@ import (
 	"github.com/redline-bench/redline/internal/proto/kserve"
 	"github.com/redline-bench/redline/internal/refserver/backend"
 	"github.com/redline-bench/redline/internal/refserver/infer"
-	"github.com/redline-bench/redline/internal/refserver/sched"
-	"github.com/redline-bench/redline/internal/refserver/stats"
 	"github.com/redline-bench/redline/internal/tensor"
 )
 
@@ -19,14 +18,11 @@ import (
 type Model struct {
 	Config   *kserve.ModelConfig
 	Version  int64
-	Counters *stats.Counters
+	Counters *Counters
 
 	inputs    map[string]*input
-	outputs   map[string]*kserve.ModelOutput
-	labels    map[string][]string // of outputs that have a file of them
-	required  int
-	reshapes  bool
-	scheduler sched.Scheduler
+	outputs   map[string]bool
+	scheduler scheduler
 }
 
 // input is a configured input, ready for checking.
@@ -46,12 +42,7 @@ func (m *Model) VersionText() string { return strconv.FormatInt(m.Version, 10) }
 func (m *Model) Decoupled() bool { return m.Config.GetModelTransactionPolicy().GetDecoupled() }
 
 // Platform is the model's platform, or its backend where it has none.
-func (m *Model) Platform() string {
-	if p := m.Config.GetPlatform(); p != "" {
-		return p
-	}
-	return m.Config.GetBackend()
-}
+func (m *Model) Platform() string { return cmp.Or(m.Config.GetPlatform(), m.Config.GetBackend()) }
 
 // Infer checks the request and passes it to the scheduler. If it returns an error, the request has ended and Reply is never
 // called.
@@ -59,13 +50,10 @@ func (m *Model) Infer(r *infer.Request) error {
 	if err := m.check(r); err != nil {
 		return err
 	}
-	if r.Trace != nil {
-		m.traced(r)
-	}
-	if m.reshapes {
-		m.reshape(r)
-	}
-	return m.scheduler.Enqueue(r)
+	r.Trace.Model(m.Name(), m.Version, r.ID)
+	r.Trace.Mark("REQUEST_START", time.Now())
+	r.Trace.Mark("QUEUE_START", time.Now())
+	return m.scheduler.enqueue(r)
 }
 
 // Run passes a request with one response to the scheduler, as Infer does, and waits for the response.
@@ -79,23 +67,11 @@ func (m *Model) Run(r *infer.Request) (*infer.Response, error) {
 	return resp, resp.Err
 }
 
-// traced adds the start to the trace of a request.
-func (m *Model) traced(r *infer.Request) {
-	r.Trace.Model(m.Name(), m.Version, r.ID)
-	r.Trace.Mark("REQUEST_START", time.Now())
-	r.Trace.Mark("QUEUE_START", time.Now())
-	if r.Trace.Wants() {
-		for _, t := range r.Inputs {
-			r.Trace.Tensor("TENSOR_QUEUE_INPUT", t, infer.DataText(t))
-		}
-	}
-}
-
-// build makes a loaded model from a complete configuration; folder is where it was found, empty for a built-in one.
-func build(cfg *kserve.ModelConfig, folder string, version int64, opts *Options, find finder) (*Model, error) {
+// build makes a loaded model from a complete configuration.
+func build(cfg *kserve.ModelConfig, version int64, r *Repository) (*Model, error) {
 	m := &Model{
-		Config: cfg, Version: version, Counters: &stats.Counters{},
-		inputs: map[string]*input{}, outputs: map[string]*kserve.ModelOutput{},
+		Config: cfg, Version: version, Counters: newCounters(cfg.GetName(), strconv.FormatInt(version, 10)),
+		inputs: map[string]*input{}, outputs: map[string]bool{},
 	}
 	for _, in := range cfg.GetInput() {
 		kind, ok := backend.Datatype(in.GetDataType())
@@ -103,27 +79,16 @@ func build(cfg *kserve.ModelConfig, folder string, version int64, opts *Options,
 			return nil, fmt.Errorf("model input '%s' must specify 'data_type'", in.GetName())
 		}
 		m.inputs[in.GetName()] = &input{config: in, kind: kind, dims: in.GetDims()}
-		if !in.GetOptional() {
-			m.required++
-		}
 	}
 	for _, out := range cfg.GetOutput() {
-		m.outputs[out.GetName()] = out
+		m.outputs[out.GetName()] = true
 	}
-	if err := m.checkReshapes(); err != nil {
-		return nil, err
-	}
-	var err error
-	if m.labels, err = readLabels(cfg, folder); err != nil {
-		return nil, err
-	}
-	return m, m.schedule(opts, find)
+	return m, m.schedule(r)
 }
 
-func (m *Model) schedule(opts *Options, find finder) error {
-	setup := sched.Setup{Config: m.Config, Version: m.VersionText(), Counters: m.Counters, Clock: opts.Clock}
+func (m *Model) schedule(r *Repository) error {
 	if m.Config.GetEnsembleScheduling() != nil {
-		return m.scheduleEnsemble(setup, find)
+		return m.scheduleEnsemble(newRunner(m, r.opts.Clock, nil), r)
 	}
 	count := 0
 	for _, g := range m.Config.GetInstanceGroup() {
@@ -132,84 +97,61 @@ func (m *Model) schedule(opts *Options, find finder) error {
 	if most, err := strconv.Atoi(m.Config.GetParameters()["most_instances"].GetStringValue()); err == nil && count > most {
 		return fmt.Errorf("out of memory: %d instances of model '%s' do not fit, only %d do", count, m.Name(), most)
 	}
-	delay, pinned := opts.Delays[m.Name()]
+	delay, pinned := r.opts.Delays[m.Name()]
 	if m.Decoupled() && m.Config.GetBackend() == "blank" {
 		pinned = false // the backend itself holds its responses
 	}
+	var instances []backend.Instance
 	for range max(count, 1) {
-		inst, err := backend.New(m.Config.GetBackend(), m.Config, backend.Env{Clock: opts.Clock, Seed: opts.Seed, Pace: opts.Pace, Hold: delay, Instances: max(count, 1)})
+		inst, err := backend.New(m.Config.GetBackend(), m.Config, backend.Env{Clock: r.opts.Clock, Seed: r.opts.Seed, Pace: r.opts.Pace, Hold: delay, Instances: max(count, 1)})
 		if err != nil {
 			return err
 		}
-		setup.Instances = append(setup.Instances, inst)
+		instances = append(instances, inst)
 	}
+	x, sequences := newRunner(m, r.opts.Clock, instances), m.Config.GetSequenceBatching() != nil
 	switch {
-	case pinned && m.Decoupled():
-		return fmt.Errorf("model '%s' answers more than once: its delay cannot be pinned; pick one that answers once", m.Name())
-	case pinned && m.Config.GetSequenceBatching() != nil:
-		return fmt.Errorf("model '%s' has sequences: its delay cannot be pinned; pick one without", m.Name())
+	case pinned && (m.Decoupled() || sequences):
+		return fmt.Errorf("model '%s' has sequences or answers more than once: its delay cannot be pinned; pick another one", m.Name())
 	case pinned:
-		m.scheduler = sched.NewPinned(setup, delay)
-	case m.Config.GetSequenceBatching() != nil:
-		m.scheduler = sched.NewSequence(setup)
+		m.scheduler = newPinned(x, delay)
+	case sequences:
+		m.scheduler = newSequence(x)
 	default:
-		m.scheduler = sched.NewPool(setup)
-	}
-	if m.Config.GetResponseCache().GetEnable() {
-		if m.Decoupled() || m.Config.GetSequenceBatching() != nil {
-			return fmt.Errorf("response cache does not support sequences nor models that answer more than once (model '%s')", m.Name())
-		}
-		m.scheduler = sched.NewCache(m.scheduler, m.Counters)
+		m.scheduler = newPool(x)
 	}
 	return nil
-}
-
-// finder finds the models that an ensemble consists of.
-type finder struct {
-	// loading finds a model while one is loaded; now finds it at any other time.
-	loading, now func(name string, version int64) (*Model, error)
 }
 
 // scheduleEnsemble connects the steps. A step that is loaded again takes the requests that come after that.
-func (m *Model) scheduleEnsemble(setup sched.Setup, find finder) error {
-	var steps []sched.Step
-	for _, s := range m.Config.GetEnsembleScheduling().GetStep() {
-		part, err := find.loading(s.GetModelName(), s.GetModelVersion())
+func (m *Model) scheduleEnsemble(x *runner, r *Repository) error {
+	e := &ensemble{runner: x, steps: m.Config.GetEnsembleScheduling().GetStep(), now: r.current}
+	known := map[string]bool{}
+	for _, in := range m.Config.GetInput() {
+		known[in.GetName()] = true
+	}
+	for _, s := range e.steps {
+		for _, from := range s.GetInputMap() {
+			if !known[from] {
+				return fmt.Errorf("step '%s' of ensemble '%s' takes the tensor '%s', which no step before it makes; put the steps in order", s.GetModelName(), m.Name(), from)
+			}
+		}
+		for _, to := range s.GetOutputMap() {
+			known[to] = true
+		}
+		part, err := r.find(s.GetModelName(), s.GetModelVersion())
 		if err != nil {
 			return fmt.Errorf("ensemble '%s' depends on '%s' which is not loaded: %w", m.Name(), s.GetModelName(), err)
 		}
-		steps = append(steps, sched.Step{Config: s, Infer: func(r *infer.Request) error {
-			if now, err := find.now(s.GetModelName(), s.GetModelVersion()); err == nil {
-				return now.Infer(r)
-			}
-			return part.Infer(r) // the step is unloaded: it still serves the requests of this ensemble
-		}})
-		if part.Decoupled() {
+		if e.parts = append(e.parts, part); part.Decoupled() {
 			m.Config.ModelTransactionPolicy = &kserve.ModelTransactionPolicy{Decoupled: true}
 		}
 	}
-	m.scheduler = sched.NewEnsemble(setup, steps)
+	m.scheduler = e
 	return nil
 }
 
-func (m *Model) close() { m.scheduler.Close() }
-
-// AnyMethod is the name, in Options.Delays, of all methods of a server that answers any.
-const AnyMethod = "any-method"
-
-// Options sets up a repository.
-type Options struct {
-	Runtime
-	// Dirs are model repositories on disk, besides the built-in models.
-	Dirs []string
-	// NoBuiltin leaves the built-in models out.
-	NoBuiltin bool
-	// Explicit loads only the models named in Load, and allows loading and unloading later; "*" in Load names all.
-	Explicit bool
-	Load     []string
-	// Delays fixes the time of every response of a model. The names torchserve and AnyMethod need no model.
-	Delays map[string]time.Duration
-}
+func (m *Model) close() { m.scheduler.close() }
 
 // Tensor describes an input or output as clients see it, with the batch dimension in front.
 type Tensor struct {
@@ -218,36 +160,22 @@ type Tensor struct {
 	Shape tensor.Shape
 }
 
-// Description is the tensors of a model.
-type Description struct{ Inputs, Outputs []Tensor }
-
 // Describe lists the model's tensors in the order of its configuration.
-func (m *Model) Describe() Description {
-	var d Description
-	full := func(dims []int64) tensor.Shape {
+func (m *Model) Describe() (inputs, outputs []Tensor) {
+	of := func(name string, kind kserve.DataType, dims []int64) Tensor {
+		t := Tensor{Name: name}
+		t.Type, _ = backend.Datatype(kind) // checked when the model was loaded
 		if m.Config.GetMaxBatchSize() > 0 {
-			return append(tensor.Shape{-1}, dims...)
+			t.Shape = tensor.Shape{-1}
 		}
-		return append(tensor.Shape{}, dims...)
+		t.Shape = append(t.Shape, dims...)
+		return t
 	}
 	for _, in := range m.Config.GetInput() {
-		kind, _ := backend.Datatype(in.GetDataType())
-		d.Inputs = append(d.Inputs, Tensor{in.GetName(), kind, full(in.GetDims())})
+		inputs = append(inputs, of(in.GetName(), in.GetDataType(), in.GetDims()))
 	}
 	for _, out := range m.Config.GetOutput() {
-		kind, _ := backend.Datatype(out.GetDataType())
-		d.Outputs = append(d.Outputs, Tensor{out.GetName(), kind, full(out.GetDims())})
+		outputs = append(outputs, of(out.GetName(), out.GetDataType(), out.GetDims()))
 	}
-	return d
-}
-
-// Classify turns an output into its largest classes.
-func (m *Model) Classify(t tensor.Tensor, classes int) (tensor.Tensor, error) {
-	labels := m.labels[t.Name]
-	return infer.Classify(t, classes, m.Config.GetMaxBatchSize() > 0, func(k int) string {
-		if k < len(labels) {
-			return labels[k]
-		}
-		return ""
-	})
+	return inputs, outputs
 }

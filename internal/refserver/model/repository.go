@@ -1,26 +1,39 @@
 package model
 
 import (
-	"cmp"
 	"fmt"
+	"io/fs"
 	"maps"
+	"os"
 	"slices"
 	"strconv"
 	"sync"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
 	"github.com/redline-bench/redline/internal/proto/kserve"
 	"github.com/redline-bench/redline/internal/refserver/infer"
 	"github.com/redline-bench/redline/internal/refserver/pause"
-	"github.com/redline-bench/redline/internal/refserver/tempo"
 )
 
-// Runtime is what all models share.
-type Runtime struct {
+// AnyMethod is the name, in Options.Delays, of all methods of a server that answers any.
+const AnyMethod = "any-method"
+
+// Options sets up a repository.
+type Options struct {
 	Clock *pause.Clock
 	Seed  uint64
-	Pace  tempo.Tokens // of language models that do not set their own
+	Pace  pause.Tokens // of language models that do not set their own
+	// Dirs are model repositories on disk, besides the built-in models.
+	Dirs []string
+	// NoBuiltin leaves the built-in models out.
+	NoBuiltin bool
+	// Explicit loads only the models named in Load, and allows loading and unloading later; "*" in Load names all.
+	Explicit bool
+	Load     []string
+	// Delays fixes the time of every response of a model. The names torchserve and AnyMethod need no model.
+	Delays map[string]time.Duration
 }
 
 // Repository is the set of models, loaded or not. Make one with Open.
@@ -37,47 +50,42 @@ type entry struct {
 	models []*Model // loaded versions, oldest first
 	reason string
 	state  string
+	busy   bool // it is being loaded
 }
 
-// source is where a model's configuration comes from.
-type source struct {
-	config  *kserve.ModelConfig
-	folder  string  // empty for a built-in model
-	have    []int64 // versions that are there
-	builtin bool
-	err     error
-}
-
-// The states of the repository extension.
-const (
-	stateReady       = "READY"
-	stateUnavailable = "UNAVAILABLE"
-)
+const stateReady, stateUnavailable = "READY", "UNAVAILABLE" // of the repository extension
 
 // Open reads all configurations and loads the models that are to be loaded.
 func Open(opts Options) (*Repository, error) {
 	r := &Repository{opts: opts, entries: map[string]*entry{}}
 	if !opts.NoBuiltin {
-		sources, err := builtins()
+		dir, err := fs.Sub(builtin, "builtin")
+		if err == nil {
+			err = r.read(dir, "")
+		}
 		if err != nil {
 			return nil, err
 		}
-		r.add(sources)
 	}
 	for _, dir := range opts.Dirs {
-		sources, err := readDir(dir)
-		if err != nil {
+		if err := r.read(os.DirFS(dir), dir); err != nil {
 			return nil, err
 		}
-		r.add(sources)
 	}
 	for name := range opts.Delays {
 		if r.entries[name] == nil && name != "torchserve" && name != AnyMethod {
 			return nil, fmt.Errorf("a delay is set for model '%s', which is not there; see the names at /v2/repository/index", name)
 		}
 	}
-	for _, name := range r.toLoad() {
-		if err := r.load(name, nil, nil); err != nil {
+	names := slices.Sorted(maps.Keys(r.entries))
+	if r.opts.Explicit && !slices.Contains(r.opts.Load, "*") {
+		names = r.opts.Load
+	}
+	for _, name := range names {
+		if e := r.entries[name]; e != nil && len(e.models) > 0 {
+			continue // an ensemble has brought it along
+		}
+		if err := r.load(name, nil); err != nil {
 			r.Close()
 			return nil, fmt.Errorf("load model '%s': %w", name, err)
 		}
@@ -85,47 +93,14 @@ func Open(opts Options) (*Repository, error) {
 	return r, nil
 }
 
-func (r *Repository) add(sources map[string]source) {
-	for name, s := range sources {
-		r.entries[name] = &entry{source: s}
-	}
-}
-
-// toLoad lists the models to load at start, ensembles last.
-func (r *Repository) toLoad() []string {
-	names := slices.Sorted(maps.Keys(r.entries))
-	if r.opts.Explicit && !slices.Contains(r.opts.Load, "*") {
-		names = slices.Clone(r.opts.Load)
-	}
-	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(r.depth(a, 0), r.depth(b, 0)) })
-	return names
-}
-
-// depth is 0 for a model, and one more than the deepest step for an ensemble.
-func (r *Repository) depth(name string, guard int) int {
-	e := r.entries[name]
-	if e == nil || guard > 16 {
-		return 0
-	}
-	deepest := 0
-	for _, s := range e.source.config.GetEnsembleScheduling().GetStep() {
-		deepest = max(deepest, 1+r.depth(s.GetModelName(), guard+1))
-	}
-	return deepest
-}
-
 // Get finds a loaded model; an empty version is the newest.
 func (r *Repository) Get(name, version string) (*Model, error) {
 	want := int64(-1)
 	if version != "" {
-		n, err := strconv.ParseInt(version, 10, 64)
-		if err != nil {
-			return nil, bad("failed to get model version from specified version string '%s' (details: stol), version should be an integral value > 0", version)
+		var err error
+		if want, err = strconv.ParseInt(version, 10, 64); err != nil || want < 0 {
+			return nil, infer.Errorf(infer.BadVersion, "the version of a model is a number, not '%s'", version)
 		}
-		if n < 0 {
-			return nil, bad("invalid model version specified '%s' , version should be an integral value > 0", version)
-		}
-		want = n
 	}
 	return r.current(name, want)
 }
@@ -153,18 +128,7 @@ func (r *Repository) find(name string, version int64) (*Model, error) {
 			return m, nil
 		}
 	}
-	if slices.Contains(chooseVersions(slices.Clone(e.source.have), e.source.config.GetVersionPolicy()), version) {
-		return nil, infer.Errorf(infer.Unavailable, "Request for unknown model: '%s' version %d is not at ready state", name, version)
-	}
 	return nil, infer.Errorf(infer.NotFound, "Request for unknown model: '%s' version %d is not found", name, version)
-}
-
-// NoStatistics is the error for statistics of a model, or of a version of it, that is not there.
-func (r *Repository) NoStatistics(name string) error {
-	if len(r.Versions(name)) > 0 {
-		return bad("requested model version is not available for model '%s'", name)
-	}
-	return bad("requested model '%s' is not available", name)
 }
 
 // Versions lists the loaded versions of a model, oldest first.
@@ -192,7 +156,12 @@ func (r *Repository) Models() []*Model {
 }
 
 // Entry is one line of the repository's index.
-type Entry struct{ Name, Version, State, Reason string }
+type Entry struct {
+	Name    string `json:"name"`
+	Version string `json:"version,omitempty"`
+	State   string `json:"state,omitempty"`
+	Reason  string `json:"reason,omitempty"`
+}
 
 // Index lists all models by name, or only those that are ready.
 func (r *Repository) Index(ready bool) []Entry {
@@ -201,9 +170,6 @@ func (r *Repository) Index(ready bool) []Entry {
 	var out []Entry
 	for _, name := range slices.Sorted(maps.Keys(r.entries)) {
 		e := r.entries[name]
-		if !r.listed(name, e) {
-			continue
-		}
 		for _, m := range e.models {
 			out = append(out, Entry{Name: name, Version: m.VersionText(), State: stateReady})
 		}
@@ -218,9 +184,8 @@ func (r *Repository) Index(ready bool) []Entry {
 	return out
 }
 
-// load loads a model, and for an ensemble its steps. The caller holds the lock, except before the repository is shared. have may
-// differ from the versions of the repository.
-func (r *Repository) load(name string, override *kserve.ModelConfig, have []int64) error {
+// load loads a model, and for an ensemble its steps. The caller holds the lock, except before the repository is shared.
+func (r *Repository) load(name string, override *kserve.ModelConfig) error {
 	e := r.entries[name]
 	if e == nil {
 		return fmt.Errorf("it is not in the repository; see the names at /v2/repository/index")
@@ -233,60 +198,44 @@ func (r *Repository) load(name string, override *kserve.ModelConfig, have []int6
 		e.state, e.reason = stateUnavailable, e.source.err.Error()
 		return e.source.err
 	}
+	if e.busy {
+		return fmt.Errorf("ensemble '%s' is a step of itself", name)
+	}
+	e.busy = true
+	defer func() { e.busy = false }()
 	for _, s := range cfg.GetEnsembleScheduling().GetStep() {
 		if part := r.entries[s.GetModelName()]; part != nil && len(part.models) == 0 {
-			if err := r.load(s.GetModelName(), nil, nil); err != nil {
+			if err := r.load(s.GetModelName(), nil); err != nil {
 				return err
 			}
 		}
 	}
 	var fresh []*Model
-	if len(have) == 0 {
-		have = e.source.have
-	}
-	for _, version := range chooseVersions(slices.Clone(have), cfg.GetVersionPolicy()) {
-		m, err := build(proto.CloneOf(cfg), e.source.folder, version, &r.opts, finder{loading: r.find, now: r.current})
+	for _, version := range chooseVersions(slices.Clone(e.source.have), cfg.GetVersionPolicy()) {
+		m, err := build(proto.CloneOf(cfg), version, r)
 		if err != nil {
 			e.state, e.reason = stateUnavailable, err.Error()
 			return err
 		}
 		fresh = append(fresh, m)
 	}
-	old := e.models
+	go closeAll(e.models) // requests that are in it still finish
 	e.models, e.state, e.reason = fresh, stateReady, ""
-	go closeAll(old) // requests that are in it still finish
 	return nil
 }
 
-// Unload drops a model and, with dependents, the steps of an ensemble.
-func (r *Repository) Unload(name string, dependents bool) error {
+// Unload drops a model. Triton accepts the unloading of an unknown one.
+func (r *Repository) Unload(name string) error {
 	if !r.opts.Explicit {
-		return infer.Errorf(infer.Unavailable, "explicit model load / unload is not allowed if polling is enabled")
+		return errFixed
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	e := r.entries[name]
-	if e == nil {
-		return nil // Triton accepts the unloading of an unknown model
-	}
-	r.unload(e)
-	if dependents {
-		for _, s := range e.source.config.GetEnsembleScheduling().GetStep() {
-			if part := r.entries[s.GetModelName()]; part != nil {
-				r.unload(part)
-			}
-		}
+	if e := r.entries[name]; e != nil && e.state != "" {
+		go closeAll(e.models)
+		e.models, e.state, e.reason = nil, stateUnavailable, "unloaded"
 	}
 	return nil
-}
-
-func (r *Repository) unload(e *entry) {
-	old := e.models
-	e.models = nil
-	if e.state != "" {
-		e.state, e.reason = stateUnavailable, "unloaded"
-	}
-	go closeAll(old)
 }
 
 // Close unloads everything and returns when nothing runs.

@@ -2,96 +2,65 @@ package model
 
 import (
 	"embed"
-	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
+	"path"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/redline-bench/redline/internal/proto/kserve"
 )
 
-//go:embed builtin/*.pbtxt
-var builtinFiles embed.FS
+// builtin is the repository of the built-in models. They have no folders of versions: each has version 1; those that serve more have three.
+//
+//go:embed builtin/*
+var builtin embed.FS
 
-// builtins reads the embedded configurations. Each has version 1; those that serve more have three.
-func builtins() (map[string]source, error) {
-	files, err := fs.Glob(builtinFiles, "builtin/*.pbtxt")
-	if err != nil {
-		return nil, err
-	}
-	out := map[string]source{}
-	for _, file := range files {
-		text, err := fs.ReadFile(builtinFiles, file)
-		if err != nil {
-			return nil, err
-		}
-		cfg, err := ParseConfig(text)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", file, err)
-		}
-		have := []int64{1}
-		if cfg.GetVersionPolicy().GetLatest().GetNumVersions() > 1 {
-			have = []int64{1, 2, 3}
-		}
-		out[cfg.GetName()] = source{config: cfg, have: have, builtin: true}
-	}
-	return out, nil
+// source is where a model's configuration comes from.
+type source struct {
+	config *kserve.ModelConfig
+	have   []int64 // versions that are there
+	err    error
 }
 
-// readDir reads a model repository: a folder for each model, with a config.pbtxt and a folder for each version. A model
-// whose configuration is wrong is kept with its error, as the index must show it.
-func readDir(dir string) (map[string]source, error) {
-	items, err := os.ReadDir(dir)
+// read adds the models of a repository: a folder for each, with a config.pbtxt and a folder for each version. A model whose configuration is
+// wrong is kept with its error, as the index must show it. at is the repository's path; empty for the built-in models.
+func (r *Repository) read(dir fs.FS, at string) error {
+	items, err := fs.ReadDir(dir, ".")
 	if err != nil {
-		return nil, fmt.Errorf("read model repository: %w", err)
+		return fmt.Errorf("read model repository: %w", err)
 	}
-	out := map[string]source{}
 	for _, item := range items {
-		folder := filepath.Join(dir, item.Name())
-		if info, err := os.Stat(folder); err != nil || !info.IsDir() {
-			continue
+		name := item.Name()
+		text, err := fs.ReadFile(dir, path.Join(name, "config.pbtxt"))
+		if err != nil {
+			continue // no model
 		}
-		s, err := readModel(folder, item.Name())
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
+		s := source{have: versions(dir, name)}
+		if s.config, s.err = ParseConfig(text); s.err == nil && s.config.GetName() != "" && s.config.GetName() != name {
+			s.err = fmt.Errorf("unexpected directory name '%s' for model '%s', directory name must equal model name", name, s.config.GetName())
 		}
-		s.err = err
-		out[item.Name()] = s
+		s.config.Name = name
+		policy := s.config.GetVersionPolicy()
+		if at == "" {
+			s.have = []int64{1, 2, 3}[:1+2*min(1, policy.GetLatest().GetNumVersions()-1)]
+		}
+		if s.err == nil && len(chooseVersions(slices.Clone(s.have), policy)) == 0 {
+			s.err = fmt.Errorf("at least one version must be available under the version policy of model '%s'", name)
+		}
+		if s.err != nil {
+			s.err = fmt.Errorf("%s: %w", path.Join(at, name, "config.pbtxt"), s.err)
+		}
+		r.entries[name] = &entry{source: s}
 	}
-	return out, nil
+	return nil
 }
 
-func readModel(folder, name string) (source, error) {
-	text, err := os.ReadFile(filepath.Join(folder, "config.pbtxt"))
-	if err != nil {
-		return source{}, err
-	}
-	cfg, err := ParseConfig(text)
-	if err != nil {
-		return source{config: cfg}, fmt.Errorf("%s: %w", filepath.Join(folder, "config.pbtxt"), err)
-	}
-	switch cfg.GetName() {
-	case "", name:
-		cfg.Name = name
-	default:
-		return source{config: cfg}, fmt.Errorf("unexpected directory name '%s' for model '%s', directory name must equal model name", name, cfg.GetName())
-	}
-	s := source{config: cfg, folder: folder, have: versionFolders(folder)}
-	if len(chooseVersions(slices.Clone(s.have), cfg.GetVersionPolicy())) == 0 {
-		return s, fmt.Errorf("at least one version must be available under the version policy of model '%s'", name)
-	}
-	return s, nil
-}
-
-func versionFolders(folder string) []int64 {
-	items, _ := os.ReadDir(folder) // a folder that cannot be read has no versions
+func versions(dir fs.FS, model string) []int64 {
+	items, _ := fs.ReadDir(dir, model) // a folder that cannot be read has no versions
 	var out []int64
 	for _, item := range items {
-		if n, err := strconv.ParseInt(item.Name(), 10, 64); err == nil && n > 0 && !strings.HasPrefix(item.Name(), "0") {
+		if n, err := strconv.ParseInt(item.Name(), 10, 64); err == nil && n > 0 && item.Name()[0] != '0' {
 			out = append(out, n)
 		}
 	}

@@ -8,18 +8,20 @@ import (
 	"testing"
 
 	"github.com/redline-bench/redline/internal/refserver/pause"
-	"github.com/redline-bench/redline/internal/refserver/tempo"
 )
 
 // Whatever a body holds, each interface answers it, and a response that is not a stream is JSON.
 func FuzzBodies(f *testing.F) {
 	clock := pause.NewByTimers()
 	f.Cleanup(clock.Close)
-	pace, err := tempo.New(tempo.Tokens{}, 0, 0)
+	pace, err := pause.NewPacer(pause.Tokens{}, 0, 0)
 	if err != nil {
 		f.Fatal(err)
 	}
-	h := New(Config{Clock: clock, Pace: pace, Null: true})
+	h, err := New(Config{Clock: clock, Pace: pace})
+	if err != nil {
+		f.Fatal(err)
+	}
 	paths := []string{"/v1/chat/completions", "/v1/completions", "/v1/responses", "/v1/embeddings", "/v1/images/generations", "/v1/images/edits", "/v1/audio/transcriptions", "/v1/messages", "/generate", "/v1/rerank", "/v1/ranking"}
 	f.Add(uint8(0), `{`+hello+`,"max_tokens":3}`)
 	f.Add(uint8(0), `{"model":"m","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:,"}}]}],"tools":[{}],"max_tokens":2}`)

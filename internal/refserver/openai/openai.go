@@ -10,132 +10,142 @@ package openai
 
 import (
 	"cmp"
-	"crypto/subtle"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strconv"
 	"sync/atomic"
 	"time"
 
-	"github.com/redline-bench/redline/internal/refserver/departure"
+	"github.com/redline-bench/redline/internal/refserver/conns"
 	"github.com/redline-bench/redline/internal/refserver/pause"
 	"github.com/redline-bench/redline/internal/refserver/reqlog"
 	"github.com/redline-bench/redline/internal/refserver/stream"
-	"github.com/redline-bench/redline/internal/refserver/tempo"
 )
 
 // Config sets up the model.
 type Config struct {
-	Pace  *tempo.Pacer
-	Token string // if not empty, the bearer token that clients must send
+	Pace  *pause.Pacer
 	Clock *pause.Clock
 	Log   *reqlog.Log
-	// Departures records when responses over HTTP/2 were sent; nil if there is no log.
-	Departures *departure.Board
-	// Null sends the events of a response without delays together.
-	Null bool
+	// Conns records when responses over HTTP/2 were sent; nil if there is no log.
+	Conns *conns.Board
 }
 
 // Handler answers all interfaces.
 type Handler struct {
-	cfg   Config
-	mux   *http.ServeMux
-	count atomic.Uint64
+	cfg    Config
+	mux    *http.ServeMux
+	values map[string]value
+	count  atomic.Uint64
 }
 
-// model is the name that is listed; requests may name any.
-const model = "mock-llm"
+const jsonType = "application/json"
 
 // New makes a handler.
-func New(cfg Config) *Handler {
-	h := &Handler{cfg: cfg, mux: http.NewServeMux()}
-	h.mux.HandleFunc("GET /v1/models", h.models)
-	h.mux.HandleFunc("GET /v1/models/{model...}", h.oneModel)
+func New(cfg Config) (*Handler, error) {
+	h := &Handler{cfg: cfg, mux: http.NewServeMux(), values: values()}
+	h.mux.HandleFunc("GET /v1/models", func(w http.ResponseWriter, _ *http.Request) { // requests may name any model
+		write(w, http.StatusOK, jsonType, `{"object":"list","data":[{"id":"mock-llm","object":"model","created":1700000000,"owned_by":"redline"}]}`)
+	})
 	for _, path := range []string{"/health", "/ping", "/v1/health/ready", "/v1/health/live"} {
 		h.mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
 	}
-	for path, f := range map[string]func(*exchange) error{
-		"/v1/chat/completions": h.chat, "/v1/completions": h.completions, "/v1/responses": h.responses, "/v1/embeddings": h.embeddings, "/v1/images/generations": h.images, "/v1/images/edits": h.edits, "/v1/audio/transcriptions": h.transcriptions,
-		"/v1/messages": h.messages, "/{$}": h.generateAny, "/generate": h.generate, "/generate_stream": h.generate,
-		"/v1/rerank": h.rerank, "/v2/rerank": h.rerank, "/rerank": h.rerank, "/v1/ranking": h.ranking,
-	} {
-		h.mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) { h.serve(w, r, f) })
+	list, err := apis()
+	if err != nil {
+		return nil, err
+	}
+	for path, a := range list {
+		h.mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) { h.serve(w, r, a) })
 	}
 	h.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		writeError(w, r, &apiError{http.StatusNotFound, "invalid_request_error", "Invalid URL (" + r.Method + " " + r.URL.Path + ")"})
+		h.page(w, r, list["/v1/completions"]).fail(&apiError{http.StatusNotFound, "Invalid URL (" + r.Method + " " + r.URL.Path + ")"})
 	})
-	return h
+	return h, nil
 }
 
-// ServeHTTP checks the bearer and finds the interface.
-func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if h.cfg.Token != "" && !same(r.Header.Get("Authorization"), "Bearer "+h.cfg.Token) && !same(r.Header.Get("X-Api-Key"), h.cfg.Token) {
-		writeError(w, r, &apiError{http.StatusUnauthorized, "invalid_request_error", "Incorrect API key provided."})
-		return
-	}
-	h.mux.ServeHTTP(w, r)
-}
+// ServeHTTP finds the interface.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.mux.ServeHTTP(w, r) }
 
-func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
-
-// exchange is one request and the response to it.
-type exchange struct {
+// page is one request, the response to it, and what templates know of both.
+type page struct {
 	http.ResponseWriter
+	*Handler
 	req       *http.Request
-	body      []byte
+	api       *api
+	fields    map[string]json.RawMessage // of the request
+	files     []file
 	received  time.Time
 	ttft, itl time.Duration
 	script    stream.Script
 	out       *stream.Writer
-	prompt    int // tokens of the prompt
-	reasoning int // how many of the first tokens are reasoning
 	id        string
-	err       error // of the first event that could not be sent
+	err       error // of the request, or of the first event that could not be sent
+
+	model                   string
+	stream                  bool
+	prompt, n, choices      int    // tokens of the prompt and of the response, and choices
+	reasoning               int    // how many tokens, the first ones, are reasoning
+	call, finish            string // the function that is called, if any, and why the response ends
+	usageAsked, usageAlways bool
+	data                    []string // JSON of each choice, where it is not what is said
+
+	part        part   // that is being sent
+	said, name  string // by the event, and its name
+	token, sent int    // the first token of the event, and all that were sent
+	choice      int
+	closed      int // parts that are complete
+	events      int // that were sent
+	failure     *apiError
 }
 
-func (h *Handler) serve(w http.ResponseWriter, r *http.Request, f func(*exchange) error) {
+func (h *Handler) page(w http.ResponseWriter, r *http.Request, a *api) *page {
+	return &page{
+		ResponseWriter: w, Handler: h, req: r, api: a, choices: 1,
+		received: time.Now(), ttft: h.cfg.Pace.First, itl: h.cfg.Pace.Each, id: strconv.FormatUint(h.count.Add(1), 10),
+	}
+}
+
+func (h *Handler) serve(w http.ResponseWriter, r *http.Request, a *api) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return // the client has gone
 	}
-	x := &exchange{ResponseWriter: w, req: r, body: body, received: time.Now(), ttft: h.cfg.Pace.First, itl: h.cfg.Pace.Each}
-	x.id = strconv.FormatUint(h.count.Add(1), 10)
-	err = x.options()
-	x.out = stream.New(w, x.script)
-	x.out.Follow(h.cfg.Departures.Request(r))
-	x.out.Log, x.out.Eager = h.cfg.Log.On(), !h.cfg.Null || x.ttft > 0 || x.itl > 0
-	if err == nil && x.script.Status != 0 {
-		err = &apiError{x.script.Status, "server_error", onPurpose}
+	p := h.page(w, r, a)
+	err = p.options()
+	p.out = stream.New(w, p.script)
+	p.out.Follow(h.cfg.Conns.Request(r))
+	p.out.Log = h.cfg.Log.On()
+	if err == nil && p.script.Status != 0 {
+		err = &apiError{p.script.Status, onPurpose}
 	}
-	if err == nil {
-		err = f(x)
+	for _, step := range []func() error{func() error { return p.open(body) }, func() error { return a.read(p) }, p.answer} {
+		if err == nil {
+			err = step()
+		}
 	}
 	switch {
-	case x.out.Started():
-		_ = x.out.Close() // the client may be gone
+	case p.out.Started():
+		_ = p.out.Close() // the client may be gone
 	case err != nil:
-		e, ok := errors.AsType[*apiError](err)
-		if !ok {
-			e = &apiError{http.StatusInternalServerError, "server_error", err.Error()}
-		}
-		writeError(w, r, e)
+		p.fail(err)
 	}
-	id := cmp.Or(r.Header.Get("X-Request-Id"), x.id)
+	id := cmp.Or(r.Header.Get("X-Request-Id"), p.id)
 	replied := time.Now()
-	x.out.Told(func(times []int64, tokens []int) {
-		h.cfg.Log.Add(reqlog.Entry{Model: r.URL.Path, ID: id, Parent: r.Header.Get("Traceparent"), Received: x.received, Replied: replied, Events: times, Tokens: tokens})
+	p.out.Told(func(times []int64, tokens []int) {
+		h.cfg.Log.Add(p.received, reqlog.Entry{Model: r.URL.Path, ID: id, Parent: r.Header.Get("Traceparent"), Replied: replied.UnixNano(), Events: times, Tokens: tokens})
 	})
-	if x.out.Cut() {
+	if p.out.Cut() {
 		panic(http.ErrAbortHandler) // the way of net/http to end a connection within a response
 	}
 }
 
 // options reads the headers that change the pace and the stream.
-func (x *exchange) options() error {
-	for name, to := range map[string]*time.Duration{"X-Redline-TTFT": &x.ttft, "X-Redline-ITL": &x.itl} {
-		if v := x.req.Header.Get(name); v != "" {
+func (p *page) options() error {
+	for name, to := range map[string]*time.Duration{"X-Redline-TTFT": &p.ttft, "X-Redline-ITL": &p.itl} {
+		if v := p.req.Header.Get(name); v != "" {
 			d, err := time.ParseDuration(v)
 			if err != nil || d < 0 {
 				return bad("%s is a time, as 20ms, not %q", name, v)
@@ -144,49 +154,63 @@ func (x *exchange) options() error {
 		}
 	}
 	var err error
-	if x.script, err = stream.Parse(x.req.Header.Get(stream.Header)); err != nil {
+	if p.script, err = stream.Parse(p.req.Header.Get(stream.Header)); err != nil {
 		return bad("%v", err)
 	}
-	if v := x.req.Header.Get("X-Redline-Fail-After"); v != "" {
-		n, err := strconv.Atoi(v)
-		if err != nil || n < 0 {
-			return bad("X-Redline-Fail-After is a number of tokens, not %q", v)
-		}
-		x.script.Fail = n
-	}
 	return nil
 }
 
-// decode reads the JSON body.
-func (x *exchange) decode(to any) error {
-	if err := json.Unmarshal(x.body, to); err != nil {
-		return bad("We could not parse the JSON body of your request: %v", err)
+// onPurpose is the message of a failure that was requested.
+const onPurpose = "failed on purpose"
+
+// errStop ends a stream early, as the script wants it.
+var errStop = errors.New("the stream stops on purpose")
+
+// apiError is a failure as clients see it.
+type apiError struct {
+	status int
+	text   string
+}
+
+func (e *apiError) Error() string { return e.text }
+
+func bad(format string, args ...any) error {
+	return &apiError{http.StatusBadRequest, fmt.Sprintf(format, args...)}
+}
+
+// fail answers with an error.
+func (p *page) fail(err error) {
+	var ok bool
+	if p.failure, ok = errors.AsType[*apiError](err); !ok {
+		p.failure = &apiError{http.StatusInternalServerError, err.Error()}
 	}
-	return nil
-}
-
-// event sends one event of the stream, with a name if the API has event names. After an error no more events are sent, and every
-// call returns that error.
-func (x *exchange) event(name string, v any, tokens int) error {
-	if x.err != nil {
-		return x.err
+	if p.failure.status == http.StatusTooManyRequests {
+		p.Header().Set("Retry-After", "1")
 	}
-	body, err := json.Marshal(v)
-	if err == nil {
-		err = x.out.Event(name, body, tokens)
+	write(p.ResponseWriter, p.failure.status, jsonType, p.fill("$fault"))
+}
+
+// ended converts the error that ended the tokens: to nothing if the script stops the stream, to error events within the stream, and to
+// an HTTP status before the first event.
+func (p *page) ended(err error) error {
+	if errors.Is(err, errStop) {
+		p.out.Start()
+		return nil
 	}
-	x.err = err
-	return err
+	var ok bool
+	if p.failure, ok = errors.AsType[*apiError](err); !ok || !p.out.Started() {
+		return err
+	}
+	if p.api.events["failed "+p.part.kind] != nil {
+		p.send("failed", 0)
+		return p.err
+	}
+	return p.out.Event("", []byte(p.fill("$fault")), 0)
 }
 
-func describe(name string) map[string]any {
-	return map[string]any{"id": name, "object": "model", "created": 1700000000, "owned_by": "redline"}
-}
-
-func (h *Handler) models(w http.ResponseWriter, _ *http.Request) {
-	writeJSON(w, http.StatusOK, map[string]any{"object": "list", "data": []any{describe(model)}})
-}
-
-func (h *Handler) oneModel(w http.ResponseWriter, r *http.Request) {
-	writeJSON(w, http.StatusOK, describe(r.PathValue("model")))
+func write(w http.ResponseWriter, status int, contentType, body string) {
+	w.Header().Set("Content-Type", contentType)
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, body) // a client that has gone needs no response
 }

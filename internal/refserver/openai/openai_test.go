@@ -9,13 +9,12 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/internal/refserver/pause"
-	"github.com/redline-bench/redline/internal/refserver/tempo"
 	"github.com/redline-bench/redline/internal/testkit"
 )
 
-func pacer(t *testing.T, tokens tempo.Tokens) *tempo.Pacer {
+func pacer(t *testing.T, tokens pause.Tokens) *pause.Pacer {
 	t.Helper()
-	p, err := tempo.New(tokens, 0, 0)
+	p, err := pause.NewPacer(tokens, 0, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,7 +25,10 @@ func post(t *testing.T, path, body string, headers ...string) *httptest.Response
 	t.Helper()
 	clock := pause.NewByTimers()
 	defer clock.Close()
-	h := New(Config{Clock: clock, Pace: pacer(t, tempo.Tokens{First: time.Millisecond})})
+	h, err := New(Config{Clock: clock, Pace: pacer(t, pause.Tokens{First: time.Millisecond})})
+	if err != nil {
+		t.Fatal(err)
+	}
 	req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, strings.NewReader(body))
 	for i := 0; i+1 < len(headers); i += 2 {
 		req.Header.Set(headers[i], headers[i+1])
@@ -106,7 +108,7 @@ func TestChatStream(t *testing.T) {
 }
 
 func TestErrorsInTheStream(t *testing.T) {
-	got := events(post(t, "/v1/completions", `{"model":"m","prompt":"x","max_tokens":5,"stream":true}`, "X-Redline-Fail-After", "2").Body.String())
+	got := events(post(t, "/v1/completions", `{"model":"m","prompt":"x","max_tokens":5,"stream":true}`, "X-Redline-Stream", "error=2").Body.String())
 	if len(got) != 3 || decode(t, got[2]).Error == nil {
 		t.Errorf("events %v", got)
 	}

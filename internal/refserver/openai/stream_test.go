@@ -140,7 +140,7 @@ func TestMessagesSendTheirEventsInOrder(t *testing.T) {
 			t.Error(diff)
 		}
 	}
-	got := post(t, "/v1/messages", head+`}`, "X-Redline-Fail-After", "1").Body.String()
+	got := post(t, "/v1/messages", head+`}`, "X-Redline-Stream", "error=1").Body.String()
 	if !strings.HasSuffix(got, "event: error\ndata: {\"error\":{\"message\":\"failed on purpose\",\"type\":\"api_error\"},\"type\":\"error\"}\n\n") {
 		t.Error(got)
 	}

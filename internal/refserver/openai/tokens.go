@@ -8,29 +8,29 @@ import (
 	"time"
 )
 
-// tokens calls f for each of n tokens at its time, or for several at once if the script says so: k is the first.
-func (h *Handler) tokens(x *exchange, n int, f func(k int, text string, count int) error) error {
-	end := h.cfg.Pace.Begin()
+// tokens calls f for each token of the response at its time, or for several at once if the script says so: k is the first.
+func (p *page) tokens(f func(k, count int) error) error {
+	end := p.cfg.Pace.Begin()
 	defer end()
-	due := x.received
-	for k := 0; k < n; {
-		count := min(x.script.Chunk, n-k)
-		if k < x.reasoning {
-			count = min(count, x.reasoning-k) // no event has both
+	due := p.received
+	for k := 0; k < p.n; {
+		count := min(p.script.Chunk, p.n-k)
+		if k < p.reasoning {
+			count = min(count, p.reasoning-k) // no event has both
 		}
 		for i := range count {
 			switch k + i {
-			case x.script.Fail:
-				return &apiError{http.StatusInternalServerError, "server_error", onPurpose}
-			case x.script.Stop:
+			case p.script.Fail:
+				return &apiError{http.StatusInternalServerError, onPurpose}
+			case p.script.Stop:
 				return errStop
 			}
-			due = due.Add(h.cfg.Pace.StepOf(k+i, x.prompt, x.ttft, x.itl))
+			due = due.Add(p.cfg.Pace.Step(k+i, p.prompt, p.ttft, p.itl))
 		}
-		if err := h.wait(x, due); err != nil {
+		if err := p.until(due); err != nil {
 			return err
 		}
-		if err := f(k, text(k, count), count); err != nil {
+		if err := f(k, count); err != nil {
 			return err
 		}
 		k += count
@@ -38,32 +38,20 @@ func (h *Handler) tokens(x *exchange, n int, f func(k int, text string, count in
 	return nil
 }
 
-// wait waits for a time, and sends pings if the script has them.
-func (h *Handler) wait(x *exchange, due time.Time) error {
-	ctx := x.req.Context()
-	if x.script.Ping > 0 {
-		for next := time.Now().Add(x.script.Ping); next.Before(due); next = next.Add(x.script.Ping) {
-			if err := h.cfg.Clock.Until(ctx, next); err != nil {
+// until waits for a time, and sends pings if the script has them.
+func (p *page) until(due time.Time) error {
+	ctx := p.req.Context()
+	if p.script.Ping > 0 {
+		for next := time.Now().Add(p.script.Ping); next.Before(due); next = next.Add(p.script.Ping) {
+			if err := p.cfg.Clock.Until(ctx, next); err != nil {
 				return err
 			}
-			if err := x.out.Ping(); err != nil {
+			if err := p.out.Ping(); err != nil {
 				return err
 			}
 		}
 	}
-	return h.cfg.Clock.Until(ctx, due)
-}
-
-// text is what count tokens from the k-th on say.
-func text(k, count int) string {
-	if count == 1 {
-		return token(k)
-	}
-	var b strings.Builder
-	for i := range count {
-		b.WriteString(token(k + i))
-	}
-	return b.String()
+	return p.cfg.Clock.Until(ctx, due)
 }
 
 func token(k int) string {
@@ -73,82 +61,30 @@ func token(k int) string {
 	return " tok" + strconv.Itoa(k)
 }
 
-// whole waits for all tokens.
-func (h *Handler) whole(x *exchange, n int) error {
-	x.script.Ping = 0 // there is no stream to send them in
-	return h.tokens(x, n, func(int, string, int) error { return nil })
-}
-
 // defaultTokens is the default length of a response.
 const defaultTokens = 16
 
 // maxAnswer limits one response, so that a mistyped length does not stream for days.
 const maxAnswer = 1 << 20
 
-// answerLength is the requested length: the last number that is given counts.
-func answerLength(asked ...*int) (int, error) {
-	n := defaultTokens
-	for _, a := range asked {
-		if a != nil {
-			n = *a
-		}
-	}
-	if n < 1 || n > maxAnswer {
-		return 0, bad("max_tokens must be at least 1 and at most %d, got %d", maxAnswer, n)
-	}
-	return n, nil
-}
-
-// thoughts is how many of n tokens are reasoning.
-func (x *exchange) thoughts(n int, asked bool) int {
-	switch {
-	case x.script.HasReasoning && x.script.Reasoning >= 0:
-		return min(x.script.Reasoning, n)
-	case asked || x.script.HasReasoning:
-		return n / 2
-	}
-	return 0
-}
-
-// words counts the tokens of a text: its words.
-func words(text string) int { return len(strings.Fields(text)) }
-
-// contentWords counts the words of a message, whose content is a text or a list of parts.
-func contentWords(raw json.RawMessage) int {
-	var text string
-	if json.Unmarshal(raw, &text) == nil {
-		return words(text)
-	}
-	var parts []struct {
-		Text string `json:"text"`
-	}
-	_ = json.Unmarshal(raw, &parts) // what is neither has no words
+// words counts the tokens of a prompt, which may be nested in any way: the words of texts, token ids, and the content of messages.
+func words(prompt any) int {
 	n := 0
-	for _, p := range parts {
-		n += words(p.Text)
-	}
-	return n
-}
-
-// promptWords counts a prompt: a text, a list of texts, of token ids, or of messages.
-func promptWords(raw json.RawMessage) int {
-	var text string
-	if json.Unmarshal(raw, &text) == nil {
-		return words(text)
-	}
-	var list []json.RawMessage
-	_ = json.Unmarshal(raw, &list) // what is neither has no words
-	n := 0
-	for _, item := range list {
-		var m message
-		switch {
-		case json.Unmarshal(item, &text) == nil:
-			n += words(text)
-		case json.Unmarshal(item, &m) == nil && m.Content != nil:
-			n += contentWords(m.Content)
-		default:
-			n++
+	switch p := prompt.(type) {
+	case json.RawMessage:
+		var v any
+		_ = json.Unmarshal(p, &v) // what is missing has no words
+		return words(v)
+	case string:
+		return len(strings.Fields(p))
+	case float64:
+		return 1
+	case []any:
+		for _, item := range p {
+			n += words(item)
 		}
+	case map[string]any:
+		return words(p["text"]) + words(p["content"])
 	}
 	return n
 }

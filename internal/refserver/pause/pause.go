@@ -1,6 +1,6 @@
 // Package pause waits exactly. The idle Go runtime rounds short waits up to a millisecond, which would be visible in every
 // fixed latency of the server. Therefore one thread sleeps in the kernel until the next due time of all waiters, exact to some
-// tens of microseconds, and then calls them.
+// tens of microseconds, and then calls them. Simulated execution times, those of a language model's tokens too, are in tempo.go.
 package pause
 
 import (

@@ -4,13 +4,14 @@ package reqlog
 
 import (
 	"bufio"
+	"context"
+	"encoding/json"
 	"fmt"
 	"io"
-	"strconv"
 	"sync"
 	"time"
 
-	"github.com/redline-bench/redline/internal/refserver/rjson"
+	"google.golang.org/grpc/metadata"
 )
 
 // Log accepts lines from many goroutines. A nil Log drops them.
@@ -32,50 +33,39 @@ func New(w io.Writer) *Log {
 // On reports whether there is a log.
 func (l *Log) On() bool { return l != nil }
 
-// Entry is one request and its response.
+// Entry is one request and its response. Times are nanoseconds of the wall clock.
 type Entry struct {
-	Model, ID string
-	// Parent is the request's traceparent; empty if it has none.
-	Parent string
-	// Received and Replied are the wall-clock times when the request was complete and when the response had been written.
-	Received, Replied time.Time
-	// Events are the times when each event of a streamed response was written, in nanoseconds of the wall clock, and Tokens, if
-	// known, how many tokens each had.
-	Events []int64
-	Tokens []int
+	Model string `json:"model"`
+	ID    string `json:"id"`
+	// Parent is the request's traceparent, if it has one.
+	Parent string `json:"traceparent,omitempty"`
+	// Received and Replied are when the request was complete and when the response had been written.
+	Received int64 `json:"received_ns"`
+	Replied  int64 `json:"replied_ns"`
+	// Events are when each event of a streamed response was written, and Tokens, if known, how many tokens each had.
+	Events []int64 `json:"events_ns,omitempty"`
+	Tokens []int   `json:"tokens,omitempty"`
 }
 
-// Add logs a request.
-func (l *Log) Add(e Entry) {
+// Add logs a request that was received at this time, and has its response now.
+func (l *Log) Add(received time.Time, e Entry) {
 	if l == nil {
 		return
 	}
-	b := make([]byte, 0, 128+len(e.Parent)+22*len(e.Events))
-	b = append(b, `{"model":`...)
-	b = rjson.AppendString(b, e.Model)
-	b = append(b, `,"id":`...)
-	b = rjson.AppendString(b, e.ID)
-	if e.Parent != "" {
-		b = append(b, `,"traceparent":`...)
-		b = rjson.AppendString(b, e.Parent)
+	if e.Received = received.UnixNano(); e.Replied == 0 {
+		e.Replied = time.Now().UnixNano()
 	}
-	b = append(b, `,"received_ns":`...)
-	b = strconv.AppendInt(b, e.Received.UnixNano(), 10)
-	b = append(b, `,"replied_ns":`...)
-	b = strconv.AppendInt(b, e.Replied.UnixNano(), 10)
-	if len(e.Events) > 0 {
-		b = append(b, `,"events_ns":`...)
-		b = rjson.AppendList(b, e.Events, rjson.AppendInt)
-	}
-	if len(e.Tokens) > 0 {
-		b = append(b, `,"tokens":`...)
-		b = rjson.AppendList(b, e.Tokens, rjson.AppendInt)
-	}
+	line, err := json.Marshal(e)
 	l.mu.RLock()
 	defer l.mu.RUnlock()
-	if !l.closed {
-		l.lines <- append(b, '}', '\n')
+	if err == nil && !l.closed { // numbers and texts can always be written
+		l.lines <- append(line, '\n')
 	}
+}
+
+// ParentOf is the traceparent of a call over gRPC; empty if it has none.
+func ParentOf(ctx context.Context) string {
+	return append(metadata.ValueFromIncomingContext(ctx, "traceparent"), "")[0]
 }
 
 // Close writes what is left. What is added afterwards is lost.
@@ -98,18 +88,12 @@ func (l *Log) Close() error {
 
 func (l *Log) write(w io.Writer) {
 	defer close(l.done)
-	buf := bufio.NewWriterSize(w, 1<<16)
+	buf := bufio.NewWriterSize(w, 1<<16) // keeps the first error
 	for line := range l.lines {
-		if _, err := buf.Write(line); err != nil {
-			l.err = err
-		}
+		_, _ = buf.Write(line)
 		if len(l.lines) == 0 {
-			if err := buf.Flush(); err != nil {
-				l.err = err
-			}
+			_ = buf.Flush()
 		}
 	}
-	if err := buf.Flush(); err != nil {
-		l.err = err
-	}
+	l.err = buf.Flush()
 }

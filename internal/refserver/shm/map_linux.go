@@ -13,7 +13,7 @@ import (
 // mapKey opens what shm_open would open and maps it.
 func mapKey(name, key string, offset, size uint64) (memory, error) {
 	base := strings.TrimPrefix(key, "/")
-	if base == "" || base == "." || base == ".." || strings.ContainsRune(base, '/') {
+	if strings.ContainsRune(base, '/') || base == ".." {
 		return nil, infer.Errorf(infer.Internal, "Unable to open shared memory region: '%s'", key)
 	}
 	file, err := os.OpenFile(filepath.Join("/dev/shm", base), os.O_RDWR, 0)
@@ -23,7 +23,7 @@ func mapKey(name, key string, offset, size uint64) (memory, error) {
 	defer file.Close() // the mapping lives on without it
 	info, err := file.Stat()
 	if err != nil {
-		return nil, infer.Errorf(infer.Internal, "Unable to open shared memory region: '%s'", key)
+		return nil, infer.Errorf(infer.Internal, "%v", err)
 	}
 	length := uint64(info.Size())
 	if size == 0 || offset > length || size > length-offset {

@@ -11,22 +11,14 @@ import (
 	"github.com/redline-bench/redline/internal/refserver/infer"
 )
 
-// Kind is the kind of memory of a region.
-type Kind uint8
+// Kind is the kind of memory of a region, as paths and texts name it.
+type Kind string
 
 // The kinds.
 const (
-	System Kind = iota
-	CUDA
+	System Kind = "system"
+	CUDA   Kind = "cuda"
 )
-
-// String names the kind as Triton's texts do.
-func (k Kind) String() string {
-	if k == CUDA {
-		return "cuda"
-	}
-	return "system"
-}
 
 // Region is a registered piece of shared memory.
 type Region struct {
@@ -57,7 +49,7 @@ func New() *Registry { return &Registry{regions: map[string]*Region{}} }
 
 // Register maps system memory.
 func (r *Registry) Register(name, key string, offset, size uint64) error {
-	return r.add(Region{Name: name, Key: key, Offset: offset, Size: size}, func() (memory, error) { return mapKey(name, key, offset, size) })
+	return r.add(Region{Kind: System, Name: name, Key: key, Offset: offset, Size: size}, func() (memory, error) { return mapKey(name, key, offset, size) })
 }
 
 // RegisterCUDA opens memory on a GPU by its handle.
@@ -99,7 +91,7 @@ func (r *Registry) Status(kind Kind, name string) ([]Region, error) {
 	if name != "" {
 		reg := r.regions[name]
 		if reg == nil || reg.Kind != kind {
-			return nil, infer.Errorf(infer.NotFound, "Unable to find %s shared memory region: '%s'", []string{"system", "cuda"}[kind], name)
+			return nil, infer.Errorf(infer.NotFound, "Unable to find %s shared memory region: '%s'", kind, name)
 		}
 		return []Region{*reg}, nil
 	}
@@ -112,48 +104,45 @@ func (r *Registry) Status(kind Kind, name string) ([]Region, error) {
 	return out, nil
 }
 
-// Check reports whether a part of a region is there.
-func (r *Registry) Check(name string, offset, size uint64) error {
+// Check reports whether a place is there.
+func (r *Registry) Check(at infer.Place) error {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	_, err := r.find(name, offset, size)
+	_, err := r.find(at)
 	return err
 }
 
-// Read copies a part of a region.
-func (r *Registry) Read(name string, offset, size uint64) ([]byte, error) {
+// Read copies what is at a place.
+func (r *Registry) Read(at infer.Place) ([]byte, error) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	reg, err := r.find(name, offset, size)
+	reg, err := r.find(at)
 	if err != nil {
 		return nil, err
 	}
-	out := make([]byte, size)
-	return out, reg.memory.read(offset, out)
+	out := make([]byte, at.Size)
+	return out, reg.memory.read(at.Offset, out)
 }
 
-// Write copies data into a region.
-func (r *Registry) Write(name string, offset uint64, data []byte) error {
+// Write copies data to the begin of a place.
+func (r *Registry) Write(at infer.Place, data []byte) error {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	reg, err := r.find(name, offset, uint64(len(data)))
+	reg, err := r.find(at)
 	if err != nil {
 		return err
 	}
-	return reg.memory.write(offset, data)
+	return reg.memory.write(at.Offset, data)
 }
 
-// find gives the region that has such a part.
-func (r *Registry) find(name string, offset, size uint64) (*Region, error) {
-	reg := r.regions[name]
-	if reg == nil {
-		return nil, infer.Errorf(infer.NotFound, "Unable to find shared memory region: '%s'", name)
-	}
-	if offset > reg.Size {
-		return nil, infer.Errorf(infer.InvalidArg, "Invalid offset for shared memory region: '%s'", name)
-	}
-	if size > reg.Size-offset {
-		return nil, infer.Errorf(infer.InvalidArg, "Invalid offset + byte size for shared memory region: '%s'", name)
+// find gives the region that has such a place.
+func (r *Registry) find(at infer.Place) (*Region, error) {
+	reg := r.regions[at.Name]
+	switch {
+	case reg == nil:
+		return nil, infer.Errorf(infer.NotFound, "Unable to find shared memory region: '%s'", at.Name)
+	case at.Offset > reg.Size || at.Size > reg.Size-at.Offset:
+		return nil, infer.Errorf(infer.InvalidArg, "%d bytes from %d are not within the %d bytes of shared memory region '%s'", at.Size, at.Offset, reg.Size, at.Name)
 	}
 	return reg, nil
 }

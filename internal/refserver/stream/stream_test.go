@@ -89,23 +89,6 @@ func TestGzip(t *testing.T) {
 	}
 }
 
-func TestLazyWriterHoldsBack(t *testing.T) {
-	rec := httptest.NewRecorder()
-	w := New(rec, Plain())
-	w.Eager = false
-	for range 3 {
-		if err := w.Event("", []byte("{}"), 1); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if rec.Body.Len() != 0 {
-		t.Error("an event did not wait")
-	}
-	if err := w.Close(); err != nil || strings.Count(rec.Body.String(), "data:") != 3 {
-		t.Errorf("%q, %v", rec.Body, err)
-	}
-}
-
 func TestWrongScripts(t *testing.T) {
 	for _, text := range []string{"nope", "split=0", "split=x", "cut", "crlf=1", "ping=-1s", "ping=x", "gzip=2", "=", "chunk=0"} {
 		if _, err := Parse(text); err == nil {

@@ -1,15 +1,15 @@
 package stream
 
 import (
-	"bytes"
+	"cmp"
 	"compress/gzip"
 	"errors"
+	"fmt"
 	"net/http"
-	"strconv"
-	"sync"
-	"time"
+	"slices"
+	"strings"
 
-	"github.com/redline-bench/redline/internal/refserver/departure"
+	"github.com/redline-bench/redline/internal/refserver/conns"
 )
 
 // ErrCut means that the script ends the connection here.
@@ -28,24 +28,17 @@ type Writer struct {
 	started bool
 	cut     bool
 
-	// Eager: each event is written at once. Otherwise events are written together in large blocks.
-	Eager bool
 	// Log is whether times are kept.
 	Log    bool
 	tokens []int
-	size   int64             // bytes of the body
-	left   *departure.Stream // records when bytes were sent; nil if this writer makes the system calls itself
-	mu     sync.Mutex
-	times  []int64
+	size   int64 // bytes of the body
+	times  conns.Times
 }
 
 // New makes a writer; nothing is written before the first event.
 func New(w http.ResponseWriter, script Script) *Writer {
-	return &Writer{w: w, control: http.NewResponseController(w), script: script, Eager: true}
+	return &Writer{w: w, control: http.NewResponseController(w), script: script}
 }
-
-// large limits the bytes that wait if Eager is false.
-const large = 32 << 10
 
 // Started reports whether the head of the response was sent, so that errors must go into the stream.
 func (w *Writer) Started() bool { return w.started }
@@ -86,13 +79,8 @@ func (w *Writer) Event(name string, data []byte, tokens int) error {
 	w.encode(name, data)
 	w.events++
 	w.held++
-	if w.Log {
-		w.mu.Lock()
-		w.times = append(w.times, 0)
-		w.mu.Unlock()
-		w.tokens = append(w.tokens, tokens)
-	}
-	if w.held < w.script.Merge || !w.Eager && len(w.buf) < large {
+	w.tokens = append(w.tokens, tokens)
+	if w.held < w.script.Merge {
 		return nil
 	}
 	return w.flush()
@@ -126,40 +114,30 @@ func (w *Writer) Close() error {
 func (w *Writer) Cut() bool { return w.cut }
 
 // Follow makes s record when events were sent; nil changes nothing. It must be called before the first event.
-func (w *Writer) Follow(s *departure.Stream) {
-	if w.left = s; s != nil {
-		w.w.Header().Set(departure.Header, s.Key)
+func (w *Writer) Follow(s *conns.Stream) {
+	if w.times.Stream = s; s != nil {
+		w.w.Header().Set(conns.Header, s.Key)
 	}
 }
 
-// Told calls fn with the time of each event, in nanoseconds of the wall clock, and its number of tokens: at once, or when the
-// last event has been sent.
+// Told calls fn with the time of each event, in nanoseconds of the wall clock, and its number of tokens, when the last event has been
+// sent.
 func (w *Writer) Told(fn func(times []int64, tokens []int)) {
-	if w.left == nil || len(w.times) == 0 {
-		fn(w.times, w.tokens)
-		return
-	}
-	w.left.When(w.size, func(int64) {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		fn(w.times, w.tokens)
-	})
+	w.times.Told(func(at []int64) { fn(at, w.tokens) })
 }
 
 // encode appends an event as the script wants it.
 func (w *Writer) encode(name string, data []byte) {
-	s, eol := &w.script, w.script.EOL
+	s, eol, head := &w.script, w.script.EOL, "data: "
 	if s.Comments {
 		w.buf = append(append(w.buf, ": a comment, data: of nobody"...), eol...)
 	}
 	if s.Fields {
-		w.buf = append(strconv.AppendInt(append(w.buf, "id: "...), int64(w.events), 10), eol...)
-		w.buf = append(append(append(append(w.buf, "retry: 1000"...), eol...), "unknown: field"...), eol...)
+		w.buf = fmt.Appendf(w.buf, "id: %d%[2]sretry: 1000%[2]sunknown: field%[2]s", w.events, eol)
 	}
 	if name != "" {
 		w.buf = append(append(append(w.buf, "event: "...), name...), eol...)
 	}
-	head := "data: "
 	if s.Bare {
 		head = "data:"
 	}
@@ -171,7 +149,7 @@ func (w *Writer) encode(name string, data []byte) {
 		}
 		const padding = `"padding":"",`
 		if n := s.Big - len(data) - len(padding); n > 0 {
-			w.buf = append(append(append(w.buf, `"padding":"`...), bytes.Repeat([]byte{'x'}, n)...), `",`...)
+			w.buf = fmt.Appendf(w.buf, `"padding":"%s",`, strings.Repeat("x", n))
 		}
 	}
 	w.buf = append(append(append(w.buf, data...), eol...), eol...)
@@ -184,66 +162,30 @@ func (w *Writer) flush() error {
 	}
 	buf := w.buf
 	w.buf, w.held, w.fresh = w.buf[:0], 0, w.held
-	if w.zip != nil {
-		if _, err := w.zip.Write(buf); err != nil {
-			return err
-		}
-		return w.zip.Flush()
-	}
-	return w.write(buf)
-}
-
-// sink is where compressed bytes go.
-type sink struct{ w *Writer }
-
-func (s sink) Write(p []byte) (int, error) {
-	if err := s.w.write(p); err != nil {
-		return 0, err
-	}
-	return len(p), nil
-}
-
-func (w *Writer) write(buf []byte) error {
-	if w.script.Split > 0 {
-		for len(buf) > w.script.Split {
-			if err := w.push(buf[:w.script.Split]); err != nil {
-				return err
-			}
-			buf = buf[w.script.Split:]
-		}
-	}
-	return w.push(buf)
-}
-
-func (w *Writer) push(p []byte) error {
-	w.size += int64(len(p))
-	w.stamp()
-	if _, err := w.w.Write(p); err != nil {
+	if w.zip == nil {
+		_, err := sink{w}.Write(buf)
 		return err
 	}
-	return w.control.Flush()
+	if _, err := w.zip.Write(buf); err != nil {
+		return err
+	}
+	return w.zip.Flush()
 }
 
-// stamp sets the time of the events that are written now; for an event in several writes the last write counts.
-func (w *Writer) stamp() {
-	if !w.Log || w.fresh == 0 {
-		return
-	}
-	from, to := len(w.times)-w.fresh, len(w.times)
-	w.set(from, to, time.Now().UnixNano())
-	if w.left != nil {
-		w.left.When(w.size, func(at int64) {
-			if at != 0 {
-				w.set(from, to, at)
-			}
-		})
-	}
-}
+// sink sends bytes, in pieces if the script wants that.
+type sink struct{ *Writer }
 
-func (w *Writer) set(from, to int, at int64) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for i := from; i < to; i++ {
-		w.times[i] = at
+func (w sink) Write(buf []byte) (int, error) {
+	for p := range slices.Chunk(buf, cmp.Or(w.script.Split, max(len(buf), 1))) {
+		if w.size += int64(len(p)); w.Log && w.fresh > 0 {
+			w.times.Mark(w.events-w.fresh, w.events, w.size)
+		}
+		if _, err := w.w.Write(p); err != nil {
+			return 0, err
+		}
+		if err := w.control.Flush(); err != nil {
+			return 0, err
+		}
 	}
+	return len(buf), nil
 }

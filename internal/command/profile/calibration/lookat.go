@@ -69,7 +69,7 @@ func withoutServer(p *command.IO, sigs *command.Signals, pl *plan.Plan) (*standi
 
 // builtin tells whether our own server has a model of the name.
 func builtin(p *command.IO, sigs *command.Signals, pl *plan.Plan) bool {
-	server, err := command.StartEmbedded(sigs.Soft, p, []string{"--null"})
+	server, err := command.StartEmbedded(sigs.Soft, p, nil)
 	if err != nil {
 		return false
 	}

@@ -34,9 +34,9 @@ func BenchmarkPrepare(b *testing.B) {
 	}
 }
 
-// BenchmarkStream is a request on a bidirectional stream to the null server, which is in the same process.
+// BenchmarkStream is a request on a bidirectional stream to the reference server, which is in the same process.
 func BenchmarkStream(b *testing.B) {
-	srv, err := refserver.Start(b.Context(), refserver.Config{Null: true})
+	srv, err := refserver.Start(b.Context(), refserver.Config{})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -1,8 +1,0 @@
-//go:build !linux
-
-package departure
-
-import "net"
-
-// waitForRoom does nothing: this system does not report how much it would send at once.
-func waitForRoom(net.Conn) {}
