@@ -4,9 +4,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/redline-bench/redline/internal/tokenizer/chars"
 	"github.com/redline-bench/redline/internal/tokenizer/model"
 	"github.com/redline-bench/redline/internal/tokenizer/normal"
-	"github.com/redline-bench/redline/internal/tokenizer/unitab"
 )
 
 // addedToken is an entry of added_tokens.
@@ -31,7 +31,7 @@ type added struct {
 
 // newAdded assigns ids to tokens: that of the model if it has the token, else the next free one. Like the package, it does not
 // read the ids in a file.
-func newAdded(tokens []addedToken, m model.Model, n normal.Normalizer) *added {
+func newAdded(tokens []addedToken, m model.Model, n normal.Normalizer, g *chars.Guard) *added {
 	a := &added{ids: map[string]int{}, byID: map[int]addedToken{}, texts: map[int]string{}, special: map[string]bool{}}
 	next := m.Size()
 	for _, t := range tokens {
@@ -50,7 +50,7 @@ func newAdded(tokens []addedToken, m model.Model, n normal.Normalizer) *added {
 		}
 		text := t.Content
 		if t.Normalized && n != nil {
-			var mem normal.Memory
+			mem := normal.Memory{Guard: g, Room: chars.Room(len(text))}
 			text = strings.Clone(n.Normalize(text, &mem))
 		}
 		a.ids[t.Content], a.byID[id] = id, t
@@ -73,7 +73,7 @@ func newAdded(tokens []addedToken, m model.Model, n normal.Normalizer) *added {
 // finder finds the first of a set of texts, and of those at one place the longest.
 type finder struct {
 	nodes []findNode
-	table *unitab.Tables
+	table *chars.Table
 	pairs [1 << 10]uint64 // first two bytes that a text may have
 	one   int             // the only first byte; -1: several
 	empty bool
@@ -93,7 +93,7 @@ type match struct {
 }
 
 func newFinder() *finder {
-	return &finder{nodes: []findNode{{}}, empty: true, table: unitab.Get()}
+	return &finder{nodes: []findNode{{}}, empty: true, table: chars.Classes()}
 }
 
 func (f *finder) add(text string, id int, t addedToken) {
@@ -196,11 +196,11 @@ func (f *finder) settle(text string, n *findNode, start, from, to int) (match, b
 	if t.SingleWord {
 		before, _ := utf8.DecodeLastRuneInString(text[:from])
 		after, _ := utf8.DecodeRuneInString(text[to:])
-		if from > 0 && f.is(before, unitab.Letter) || to < len(text) && f.is(after, unitab.Letter) {
+		if from > 0 && f.is(before, chars.Word) || to < len(text) && f.is(after, chars.Word) {
 			return match{}, false
 		}
 	}
-	space := func(r rune) bool { return f.is(r, unitab.Space) }
+	space := func(r rune) bool { return f.is(r, chars.Space) }
 	if t.LStrip {
 		from = start + len(strings.TrimRightFunc(text[start:from], space))
 	}
@@ -210,4 +210,4 @@ func (f *finder) settle(text string, n *findNode, start, from, to int) (match, b
 	return match{from, to, n.id, true}, true
 }
 
-func (f *finder) is(r rune, m unitab.Mask) bool { return f.table.Mask(r)&m != 0 }
+func (f *finder) is(r rune, c chars.Class) bool { return f.table.Of(r)&c != 0 }

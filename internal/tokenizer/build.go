@@ -7,10 +7,11 @@ import (
 	"errors"
 	"fmt"
 
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/redline-bench/redline/internal/tokenizer/chars"
 	"github.com/redline-bench/redline/internal/tokenizer/normal"
-	"github.com/redline-bench/redline/internal/tokenizer/rx"
 	"github.com/redline-bench/redline/internal/tokenizer/split"
-	"github.com/redline-bench/redline/internal/tokenizer/unitab"
 )
 
 // pattern is {"String": ...} or {"Regex": ...}.
@@ -19,19 +20,17 @@ type pattern struct {
 	Regex  *string
 }
 
-// finder makes a matcher of a pattern.
-func (p *pattern) finder() (split.Matcher, error) {
+// matcher makes a matcher of a pattern.
+func (p *pattern) matcher(g *chars.Guard) (chars.Matcher, error) {
 	switch {
 	case p == nil:
 		return nil, errors.New("a pattern is missing")
 	case p.Regex != nil:
-		return rx.Compile(*p.Regex)
+		return chars.NewPattern(*p.Regex, g)
 	case p.String == nil:
 		return nil, errors.New("a pattern is neither String nor Regex")
-	case *p.String == "":
-		return split.Nothing{}, nil
 	}
-	return split.Literal(*p.String), nil
+	return chars.Literal(*p.String), nil
 }
 
 // normalizerJSON is a normalizer in the form of a file.
@@ -52,7 +51,7 @@ type normalizerJSON struct {
 
 func yes(b *bool) bool { return b == nil || *b }
 
-func buildNormalizer(raw json.RawMessage) (normal.Normalizer, error) {
+func buildNormalizer(raw json.RawMessage, g *chars.Guard) (normal.Normalizer, error) {
 	if isNull(raw) {
 		return nil, nil
 	}
@@ -60,20 +59,19 @@ func buildNormalizer(raw json.RawMessage) (normal.Normalizer, error) {
 	if err := json.Unmarshal(raw, &j); err != nil {
 		return nil, fmt.Errorf("normalizer: %w", err)
 	}
-	n, err := j.build()
+	n, err := j.build(g)
 	if err != nil {
 		return nil, fmt.Errorf("normalizer: %w", err)
 	}
 	return n, nil
 }
 
-func (j *normalizerJSON) build() (normal.Normalizer, error) {
-	t := unitab.Get()
+func (j *normalizerJSON) build(g *chars.Guard) (normal.Normalizer, error) {
 	switch j.Type {
 	case "Sequence":
 		var seq normal.Sequence
 		for _, sub := range j.Normalizers {
-			n, err := buildNormalizer(sub)
+			n, err := buildNormalizer(sub, g)
 			if err != nil {
 				return nil, err
 			}
@@ -86,16 +84,16 @@ func (j *normalizerJSON) build() (normal.Normalizer, error) {
 		}
 		return seq, nil
 	case "NFC", "NFD", "NFKC", "NFKD":
-		forms := map[string]unitab.Form{"NFC": unitab.NFC, "NFD": unitab.NFD, "NFKC": unitab.NFKC, "NFKD": unitab.NFKD}
-		return normal.Unicode{Table: t, Form: forms[j.Type]}, nil
+		forms := map[string]norm.Form{"NFC": norm.NFC, "NFD": norm.NFD, "NFKC": norm.NFKC, "NFKD": norm.NFKD}
+		return normal.Unicode(forms[j.Type]), nil
 	case "Lowercase":
-		return normal.Lowercase{Table: t}, nil
+		return normal.Lowercase{}, nil
 	case "Strip":
-		return normal.Strip{Table: t, Left: yes(j.StripLeft), Right: yes(j.StripRight)}, nil
+		return normal.Strip{Left: yes(j.StripLeft), Right: yes(j.StripRight)}, nil
 	case "StripAccents":
-		return normal.Drop{Table: t, Mask: unitab.Accent}, nil
+		return normal.Drop(chars.Accent), nil
 	case "Replace":
-		f, err := j.Pattern.finder()
+		f, err := j.Pattern.matcher(g)
 		if err != nil {
 			return nil, err
 		}
@@ -104,7 +102,7 @@ func (j *normalizerJSON) build() (normal.Normalizer, error) {
 		return normal.Prepend(j.Prepend), nil
 	case "BertNormalizer":
 		accents := cmp.Or(j.Accents, j.Lower)
-		return normal.Bert{Table: t, Clean: yes(j.Clean), Chinese: yes(j.Chinese), Accents: yes(accents), Lower: yes(j.Lower)}, nil
+		return normal.Bert{Clean: yes(j.Clean), Chinese: yes(j.Chinese), Accents: yes(accents), Lower: yes(j.Lower)}, nil
 	case "Nmt":
 		return normal.Nmt{}, nil
 	case "ByteLevel":
@@ -144,6 +142,7 @@ type preJSON struct {
 type builder struct {
 	// byteLevel is the last stage, if that is ByteLevel: a model that is byte-level takes plain bytes from it.
 	byteLevel *split.ByteLevel
+	guard     *chars.Guard
 }
 
 func (b *builder) preTokenizer(raw json.RawMessage) (split.Stage, error) {
@@ -184,7 +183,7 @@ func (b *builder) stages(dst []split.Stage, raw json.RawMessage) ([]split.Stage,
 		}
 		return dst, nil
 	}
-	s, err := j.build()
+	s, err := j.build(b.guard)
 	if err != nil {
 		return nil, err
 	}

@@ -3,48 +3,44 @@ package tokenizer
 import (
 	"cmp"
 	"fmt"
+	"unicode/utf8"
 
+	"github.com/redline-bench/redline/internal/tokenizer/chars"
 	"github.com/redline-bench/redline/internal/tokenizer/split"
-	"github.com/redline-bench/redline/internal/tokenizer/unitab"
 )
 
 // build makes the stage of a pre-tokenizer that is not a sequence.
-func (j *preJSON) build() (split.Stage, error) {
-	t := unitab.Get()
+func (j *preJSON) build(g *chars.Guard) (split.Stage, error) {
 	switch j.Type {
 	case "ByteLevel":
-		s := &split.ByteLevel{PrefixSpace: yes(j.PrefixSpace)}
-		if yes(j.UseRegex) {
-			s.Cut = split.GPT2()
-		}
-		return s, nil
+		return &split.ByteLevel{PrefixSpace: yes(j.PrefixSpace), Cut: yes(j.UseRegex)}, nil
 	case "Split":
-		return j.split()
+		return j.split(g)
 	case "Digits":
 		b := split.Contiguous
 		if j.Individual {
 			b = split.Isolated
 		}
-		return &split.Split{Matcher: split.Chars{Table: t, Mask: unitab.Numeric}, Behavior: b}, nil
+		return &split.Split{Matcher: chars.Number, Behavior: b}, nil
 	case "Punctuation":
 		b, err := behavior(j.Behavior)
 		if err != nil {
 			return nil, err
 		}
-		return &split.Split{Matcher: split.Chars{Table: t, Mask: unitab.Punct}, Behavior: b}, nil
+		return &split.Split{Matcher: chars.Punct, Behavior: b}, nil
 	case "Whitespace":
-		return split.Whitespace{Table: t}, nil
+		return split.Whitespace{}, nil
 	case "WhitespaceSplit":
-		return &split.Split{Matcher: split.Chars{Table: t, Mask: unitab.Space}, Behavior: split.Removed}, nil
+		return &split.Split{Matcher: chars.Space, Behavior: split.Removed}, nil
 	case "BertPreTokenizer":
-		return split.Bert{Table: t}, nil
+		return split.Bert{}, nil
 	case "CharDelimiterSplit":
-		if !split.CheckMark(j.Delimiter) {
+		if utf8.RuneCountInString(j.Delimiter) != 1 {
 			return nil, fmt.Errorf("CharDelimiterSplit: %q is not one character", j.Delimiter)
 		}
-		return &split.Split{Matcher: split.Literal(j.Delimiter), Behavior: split.Removed}, nil
+		return &split.Split{Matcher: chars.Literal(j.Delimiter), Behavior: split.Removed}, nil
 	case "UnicodeScripts":
-		return split.Scripts{Table: t}, nil
+		return split.Scripts{}, nil
 	case "FixedLength":
 		n := 5
 		if j.Length != nil {
@@ -61,15 +57,15 @@ func (j *preJSON) build() (split.Stage, error) {
 	}
 }
 
-func (j *preJSON) split() (split.Stage, error) {
+func (j *preJSON) split(g *chars.Guard) (split.Stage, error) {
 	b, err := behavior(j.Behavior)
 	if err != nil {
 		return nil, err
 	}
 	if j.Pattern != nil && j.Pattern.Regex != nil {
-		return split.Pattern(*j.Pattern.Regex, b, j.Invert)
+		return split.Pattern(*j.Pattern.Regex, b, j.Invert, g)
 	}
-	m, err := j.Pattern.finder()
+	m, err := j.Pattern.matcher(g)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +74,7 @@ func (j *preJSON) split() (split.Stage, error) {
 
 func (j *preJSON) metaspace() (split.Stage, error) {
 	mark, front := cmp.Or(j.Replacement, spaceMark), split.Always
-	if !split.CheckMark(mark) {
+	if utf8.RuneCountInString(mark) != 1 {
 		return nil, fmt.Errorf("metaspace: %q is not one character", mark)
 	}
 	switch j.Scheme {
@@ -93,7 +89,11 @@ func (j *preJSON) metaspace() (split.Stage, error) {
 	if j.PrefixSpace != nil && !*j.PrefixSpace {
 		front = split.Never
 	}
-	return split.NewMetaspace(mark, front, yes(j.Split)), nil
+	m := &split.Metaspace{Mark: mark, Prepend: front}
+	if yes(j.Split) {
+		m.Cut = &split.Split{Matcher: chars.Literal(mark), Behavior: split.MergedWithNext}
+	}
+	return m, nil
 }
 
 // spaceMark stands for a space in SentencePiece vocabularies.

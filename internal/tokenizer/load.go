@@ -119,11 +119,14 @@ func Parse(data []byte) (*Tokenizer, error) {
 	if isNull(f.Model) {
 		return nil, errors.New("not a tokenizer.json: it has no model")
 	}
-	t := &Tokenizer{name: "tokenizer", states: &states{}, limit: newLimit(f.limitJSON)}
-	if t.normalize, err = buildNormalizer(f.Normalizer); err != nil {
+	t := newTokenizer()
+	if t.limit, err = newLimit(f.limitJSON); err != nil {
 		return nil, err
 	}
-	b := &builder{}
+	if t.normalize, err = buildNormalizer(f.Normalizer, t.guard); err != nil {
+		return nil, err
+	}
+	b := &builder{guard: t.guard}
 	if t.pre, err = b.preTokenizer(f.PreTokenizer); err != nil {
 		return nil, err
 	}
@@ -133,10 +136,10 @@ func Parse(data []byte) (*Tokenizer, error) {
 	if err := t.post.add(f.PostProcessor); err != nil {
 		return nil, err
 	}
-	if t.decoder, err = buildDecoder(f.Decoder); err != nil {
+	if err := t.decoder.add(f.Decoder, t.guard); err != nil {
 		return nil, err
 	}
-	t.added = newAdded(f.AddedTokens, t.model, t.normalize)
+	t.added = newAdded(f.AddedTokens, t.model, t.normalize, t.guard)
 	return t, nil
 }
 
