@@ -60,7 +60,7 @@ func TestPatternErrors(t *testing.T) {
 	f(`(a)\1`, "undefined group")
 	f(`\K`, "unrecognized escape")
 	f(`\p{Nope}`, `there is no property "Nope"`)
-	f(`\p{L`, "a property has no end")
+	f(`\p{L`, `"}" is missing`)
 	f("[[:nope:]]", "there is no class [:nope:]")
 	f(strings.Repeat("[", 200), "nested too deep")
 	f(strings.Repeat("(", 20_000), "more than 10000")
