@@ -1,9 +1,7 @@
 package tokenizer
 
 import (
-	"cmp"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -54,54 +52,20 @@ func size(tokens []string) int {
 // decoder turns tokens into texts that make the text when joined, step by step. Tokens without a decoder, nil, are words.
 type decoder []func(tokens []string) []string
 
-// decoderJSON is a decoder in the form of a file.
-type decoderJSON struct {
-	Type      string            `json:"type"`
-	Decoders  []json.RawMessage `json:"decoders"`
-	Prefix    *string           `json:"prefix"`
-	Cleanup   *bool             `json:"cleanup"`
-	Mark      string            `json:"replacement"`
-	Scheme    string            `json:"prepend_scheme"`
-	Space     *bool             `json:"add_prefix_space"`
-	Content   string            `json:"content"`
-	Start     int               `json:"start"`
-	Stop      int               `json:"stop"`
-	Pattern   *pattern          `json:"pattern"`
-	Suffix    *string           `json:"suffix"`
-	Pad       *string           `json:"pad_token"`
-	Delimiter *string           `json:"word_delimiter_token"`
+// setDecoder reads the decoders of a file.
+func (t *Tokenizer) setDecoder(raw json.RawMessage) error {
+	if !isNull(raw) {
+		t.decoder = decoder{}
+	}
+	return parts("decoder", raw, func(p *part) error {
+		step, err := p.decoder(t.guard)
+		t.decoder = append(t.decoder, step)
+		return err
+	})
 }
 
-// add appends the steps of a decoder.
-func (d *decoder) add(raw json.RawMessage, g *chars.Guard) error {
-	if isNull(raw) {
-		return nil
-	}
-	var j decoderJSON
-	if err := json.Unmarshal(raw, &j); err != nil {
-		return fmt.Errorf("decoder: %w", err)
-	}
-	if *d == nil {
-		*d = decoder{}
-	}
-	if j.Type == "Sequence" {
-		for _, sub := range j.Decoders {
-			if err := d.add(sub, g); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	step, err := j.step(g)
-	if err != nil {
-		return fmt.Errorf("decoder: %w", err)
-	}
-	*d = append(*d, step)
-	return nil
-}
-
-func (j *decoderJSON) step(g *chars.Guard) (func([]string) []string, error) {
-	switch j.Type {
+func (p *part) decoder(g *chars.Guard) (func([]string) []string, error) {
+	switch p.Type {
 	case "ByteLevel":
 		return decodeBytes, nil
 	case "ByteFallback":
@@ -109,24 +73,22 @@ func (j *decoderJSON) step(g *chars.Guard) (func([]string) []string, error) {
 	case "Fuse":
 		return func(tokens []string) []string { return []string{strings.Join(tokens, "")} }, nil
 	case "Strip":
-		return each(func(s string, _, _ bool) string { return strip(s, j.Content, j.Start, j.Stop) }), nil
+		return each(func(s string, _, _ bool) string { return strip(s, p.Content, p.Start, p.Stop) }), nil
 	case "Replace":
-		m, err := j.Pattern.matcher(g)
-		return replaceEach(normal.Replace{Find: m, With: j.Content}, g), err
+		m, err := p.Pattern.matcher(g)
+		return replaceEach(normal.Replace{Find: m, With: p.Content}, g), err
 	case "WordPiece":
-		return j.wordPiece(), nil
+		return p.wordPiece(), nil
 	case "CTC":
-		return j.ctc(), nil
+		return p.ctc(), nil
 	case "Metaspace": // marks are spaces; those of the first token go, unless none was put in front
-		mark, front := cmp.Or(j.Mark, spaceMark), j.Scheme != "never" && yes(j.Space)
-		if utf8.RuneCountInString(mark) != 1 {
-			return nil, fmt.Errorf("metaspace: %q is not one character", mark)
-		}
-		return each(func(s string, first, _ bool) string { return spaced(s, mark, first && front) }), nil
+		mark, err := p.mark()
+		front := p.Scheme != "never" && yes(p.PrefixSpace)
+		return each(func(s string, first, _ bool) string { return spaced(s, mark, first && front) }), err
 	case "BPEDecoder": // the suffix of words is a space, but not at the end
-		return each(func(s string, _, last bool) string { return spaced(s, text(j.Suffix, "</w>"), last) }), nil
+		return each(func(s string, _, last bool) string { return spaced(s, text(p.Suffix, "</w>"), last) }), nil
 	}
-	return nil, fmt.Errorf("unknown type %q", j.Type)
+	return nil, p.unknown()
 }
 
 // each makes a step of what is done to every token alone.
@@ -218,8 +180,8 @@ func replaceEach(n normal.Normalizer, g *chars.Guard) func([]string) []string {
 }
 
 // wordPiece joins the pieces of words and puts spaces between words.
-func (j *decoderJSON) wordPiece() func([]string) []string {
-	prefix, clean := text(j.Prefix, "##"), yes(j.Cleanup)
+func (p *part) wordPiece() func([]string) []string {
+	prefix, clean := text(p.Prefix, "##"), yes(p.Cleanup)
 	return each(func(s string, first, _ bool) string {
 		if rest, ok := strings.CutPrefix(s, prefix); ok && !first {
 			s = rest
@@ -245,8 +207,8 @@ func cleanup(s string) string {
 }
 
 // ctc drops repeats and padding, as models of speech need.
-func (j *decoderJSON) ctc() func([]string) []string {
-	pad, delimiter, clean := text(j.Pad, "<pad>"), text(j.Delimiter, "|"), yes(j.Cleanup)
+func (p *part) ctc() func([]string) []string {
+	pad, delimiter, clean := text(p.Pad, "<pad>"), text(p.Delimiter, "|"), yes(p.Cleanup)
 	return func(tokens []string) []string {
 		out := tokens[:0]
 		for _, s := range slices.Compact(tokens) {

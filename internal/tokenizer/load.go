@@ -123,24 +123,22 @@ func Parse(data []byte) (*Tokenizer, error) {
 	if t.limit, err = newLimit(f.limitJSON); err != nil {
 		return nil, err
 	}
-	if t.normalize, err = buildNormalizer(f.Normalizer, t.guard); err != nil {
+	if err := t.setNormalizer(f.Normalizer); err != nil {
 		return nil, err
 	}
-	b := &builder{guard: t.guard}
-	if t.pre, err = b.preTokenizer(f.PreTokenizer); err != nil {
+	last, err := t.setPreTokenizer(f.PreTokenizer)
+	if err != nil {
 		return nil, err
 	}
-	if t.model, err = b.model(f.Model); err != nil {
+	if t.model, err = readModel(f.Model, last); err != nil {
 		return nil, err
 	}
-	if err := t.post.add(f.PostProcessor); err != nil {
+	if err := parts("post_processor", f.PostProcessor, t.post.add); err != nil {
 		return nil, err
 	}
-	if err := t.decoder.add(f.Decoder, t.guard); err != nil {
+	if err := t.setDecoder(f.Decoder); err != nil {
 		return nil, err
 	}
 	t.added = newAdded(f.AddedTokens, t.model, t.normalize, t.guard)
 	return t, nil
 }
-
-func isNull(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }

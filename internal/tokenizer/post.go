@@ -12,57 +12,35 @@ type post struct {
 	before, after []int
 }
 
-// postJSON is a post-processor as a file has it.
-type postJSON struct {
-	Type       string            `json:"type"`
-	Processors []json.RawMessage `json:"processors"`
-	Single     []struct {
-		SpecialToken *struct{ ID string }
-		Sequence     *struct{ ID string }
-	} `json:"single"`
-	SpecialTokens map[string]struct {
-		IDs []int `json:"ids"`
-	} `json:"special_tokens"`
-	CLS pairJSON `json:"cls"`
-	SEP pairJSON `json:"sep"`
+// item is a place in a template: a special token or the text.
+type item struct {
+	SpecialToken *struct{ ID string }
+	Sequence     *struct{ ID string }
 }
 
-// pairJSON is the id of a [text, id] pair.
-type pairJSON int
+// pair is the id of a [text, id] pair.
+type pair int
 
 // UnmarshalJSON reads the pair.
-func (p *pairJSON) UnmarshalJSON(text []byte) error {
+func (p *pair) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, &[]any{new(string), (*int)(p)})
 }
 
 // add reads a post-processor and puts its tokens around those of p.
-func (p *post) add(raw json.RawMessage) error {
-	if isNull(raw) {
-		return nil
-	}
-	j := postJSON{CLS: -1, SEP: -1}
-	if err := json.Unmarshal(raw, &j); err != nil {
-		return fmt.Errorf("post_processor: %w", err)
-	}
+func (p *post) add(j *part) error {
 	switch j.Type {
 	case "ByteLevel": // it moves offsets only
-	case "Sequence":
-		for _, sub := range j.Processors {
-			if err := p.add(sub); err != nil {
-				return err
-			}
-		}
+		return nil
 	case "BertProcessing", "RobertaProcessing":
-		if j.CLS < 0 || j.SEP < 0 {
-			return fmt.Errorf("post_processor: %s needs cls and sep as a text and an id", j.Type)
+		if j.CLS == nil || j.SEP == nil {
+			return fmt.Errorf("%s needs cls and sep as a text and an id", j.Type)
 		}
-		p.wrap([]int{int(j.CLS)}, []int{int(j.SEP)})
+		p.wrap([]int{int(*j.CLS)}, []int{int(*j.SEP)})
+		return nil
 	case "TemplateProcessing":
-		return p.template(&j)
-	default:
-		return fmt.Errorf("post_processor: unknown type %q", j.Type)
+		return p.template(j)
 	}
-	return nil
+	return j.unknown()
 }
 
 // wrap puts tokens around those of p.
@@ -70,23 +48,23 @@ func (p *post) wrap(before, after []int) {
 	p.before, p.after = slices.Concat(before, p.before), slices.Concat(p.after, after)
 }
 
-func (p *post) template(j *postJSON) error {
+func (p *post) template(j *part) error {
 	var around [2][]int
 	texts := 0
-	for _, item := range j.Single {
+	for _, it := range j.Single {
 		switch {
-		case item.SpecialToken != nil:
-			special, ok := j.SpecialTokens[item.SpecialToken.ID]
+		case it.SpecialToken != nil:
+			special, ok := j.SpecialTokens[it.SpecialToken.ID]
 			if !ok {
-				return fmt.Errorf("post_processor: the template uses %q, which special_tokens does not have", item.SpecialToken.ID)
+				return fmt.Errorf("the template uses %q, which special_tokens does not have", it.SpecialToken.ID)
 			}
 			around[min(texts, 1)] = append(around[min(texts, 1)], special.IDs...)
-		case item.Sequence != nil:
+		case it.Sequence != nil:
 			texts++
 		}
 	}
 	if texts != 1 {
-		return errors.New("post_processor: the template must have one place for the text")
+		return errors.New("the template must have one place for the text")
 	}
 	p.wrap(around[0], around[1])
 	return nil

@@ -13,7 +13,7 @@ func builtins() map[string]any {
 	return map[string]any{
 		"range": function(rangeOf), "namespace": function(dictOf), "dict": function(dictOf),
 		"raise_exception": function(func(a *arguments) any { panic(failure{raised(str(a.get(0, "message", "")))}) }),
-		"strftime_now":    function(func(a *arguments) any { return strftime(a.text(0, "format", ""), time.Now()) }),
+		"strftime_now":    function(func(a *arguments) any { return strftime(typed(a, 0, "format", ""), time.Now()) }),
 	}
 }
 
@@ -23,9 +23,9 @@ type raised string
 func (r raised) Error() string { return string(r) }
 
 func rangeOf(a *arguments) any {
-	from, to, step := 0, a.integer(0, "stop", 0), a.integer(2, "step", 1)
+	from, to, step := 0, typed(a, 0, "stop", 0), typed(a, 2, "step", 1)
 	if len(a.list) > 1 {
-		from, to = to, a.integer(1, "stop", 0)
+		from, to = to, typed(a, 1, "stop", 0)
 	}
 	if step == 0 || (to-from)/step > 100000 {
 		fail("range(%d, %d, %d) is too long", from, to, step)

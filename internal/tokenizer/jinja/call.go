@@ -27,24 +27,17 @@ func (a *arguments) get(i int, name string, otherwise any) any {
 // yes reports whether an argument is true.
 func (a *arguments) yes(i int, name string) bool { return truth(a.get(i, name, false)) }
 
-// text is a string argument.
-func (a *arguments) text(i int, name, otherwise string) string {
+// typed is an argument of a type. None is as if it were not given.
+func typed[T any](a *arguments, i int, name string, otherwise T) T {
 	v := a.get(i, name, otherwise)
-	s, ok := v.(string)
-	if !ok && v != nil {
-		fail("%s is %s, not a string", name, typeName(v))
+	if v == nil {
+		return otherwise
 	}
-	return s
-}
-
-// integer is an integer argument.
-func (a *arguments) integer(i int, name string, otherwise int) int {
-	v := a.get(i, name, otherwise)
-	n, ok := v.(int)
+	t, ok := v.(T)
 	if !ok {
-		fail("%s is %s, not a number", name, typeName(v))
+		fail("%s is %s, not %s", name, typeName(v), typeName(otherwise))
 	}
-	return n
+	return t
 }
 
 // arguments parses arguments up to the closing parenthesis.

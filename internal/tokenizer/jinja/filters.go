@@ -66,7 +66,7 @@ func escape(v any, _ *arguments) any {
 func indent(v any, a *arguments) any {
 	pad, ok := a.get(0, "width", 4).(string)
 	if !ok {
-		pad = repeat(" ", a.integer(0, "width", 4))
+		pad = repeat(" ", typed(a, 0, "width", 4))
 	}
 	lines := strings.Split(str(v), "\n")
 	for i, l := range lines {
@@ -127,8 +127,8 @@ func round(v any, a *arguments) any {
 	if !ok {
 		fail("%s cannot be rounded", typeName(v))
 	}
-	scale := math.Pow(10, float64(a.integer(0, "precision", 0)))
-	to := map[string]func(float64) float64{"ceil": math.Ceil, "floor": math.Floor}[a.text(1, "method", "")]
+	scale := math.Pow(10, float64(typed(a, 0, "precision", 0)))
+	to := map[string]func(float64) float64{"ceil": math.Ceil, "floor": math.Floor}[typed(a, 1, "method", "")]
 	if to == nil {
 		to = math.RoundToEven
 	}

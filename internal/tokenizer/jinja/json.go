@@ -3,6 +3,7 @@ package jinja
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -105,8 +106,11 @@ func (w *jsonWriter) text(s string) {
 	w.WriteByte('"')
 }
 
-// FromJSON reads JSON into values of templates, keeping the order of keys.
+// FromJSON reads one JSON value into values of templates, keeping the order of keys.
 func FromJSON(data []byte) (any, error) {
+	if !json.Valid(data) {
+		return nil, errors.New("not a JSON value")
+	}
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
 	return readJSON(d)

@@ -75,34 +75,12 @@ type loopValue struct {
 
 func (l *loopValue) attr(name string) any {
 	n := len(l.items)
-	switch name {
-	case "index":
-		return l.at + 1
-	case "index0":
-		return l.at
-	case "revindex":
-		return n - l.at
-	case "revindex0":
-		return n - l.at - 1
-	case "first":
-		return l.at == 0
-	case "last":
-		return l.at == n-1
-	case "length":
-		return n
-	case "depth":
-		return l.depth
-	case "depth0":
-		return l.depth - 1
-	case "previtem":
-		if l.at > 0 {
-			return l.items[l.at-1]
-		}
-	case "nextitem":
-		if l.at < n-1 {
-			return l.items[l.at+1]
-		}
-	case "cycle":
+	switch {
+	case name == "previtem" && l.at > 0:
+		return l.items[l.at-1]
+	case name == "nextitem" && l.at < n-1:
+		return l.items[l.at+1]
+	case name == "cycle":
 		return function(func(a *arguments) any {
 			if len(a.list) == 0 {
 				fail("cycle needs values")
@@ -110,5 +88,12 @@ func (l *loopValue) attr(name string) any {
 			return a.list[l.at%len(a.list)]
 		})
 	}
-	return undefined(name)
+	v, ok := map[string]any{
+		"index": l.at + 1, "index0": l.at, "revindex": n - l.at, "revindex0": n - l.at - 1, "first": l.at == 0, "last": l.at == n-1,
+		"length": n, "depth": l.depth, "depth0": l.depth - 1,
+	}[name]
+	if !ok {
+		return undefined(name)
+	}
+	return v
 }

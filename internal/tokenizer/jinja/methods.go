@@ -37,8 +37,8 @@ var stringMethods = map[string]func(s string, a *arguments) any{
 	"rstrip":       func(s string, a *arguments) any { return strip(s, a, false, true) },
 	"startswith":   func(s string, a *arguments) any { return affix(s, a.get(0, "prefix", ""), strings.HasPrefix) },
 	"endswith":     func(s string, a *arguments) any { return affix(s, a.get(0, "suffix", ""), strings.HasSuffix) },
-	"removeprefix": func(s string, a *arguments) any { return strings.TrimPrefix(s, a.text(0, "prefix", "")) },
-	"removesuffix": func(s string, a *arguments) any { return strings.TrimSuffix(s, a.text(0, "suffix", "")) },
+	"removeprefix": func(s string, a *arguments) any { return strings.TrimPrefix(s, typed(a, 0, "prefix", "")) },
+	"removesuffix": func(s string, a *arguments) any { return strings.TrimSuffix(s, typed(a, 0, "suffix", "")) },
 	"split":        func(s string, a *arguments) any { return split(s, a, false) },
 	"rsplit":       func(s string, a *arguments) any { return split(s, a, true) },
 	"splitlines": func(s string, _ *arguments) any {
@@ -49,13 +49,13 @@ var stringMethods = map[string]func(s string, a *arguments) any{
 		return l
 	},
 	"replace": func(s string, a *arguments) any {
-		return strings.Replace(s, a.text(0, "old", ""), a.text(1, "new", ""), a.integer(2, "count", -1))
+		return strings.Replace(s, typed(a, 0, "old", ""), typed(a, 1, "new", ""), typed(a, 2, "count", -1))
 	},
 	"join":      func(s string, a *arguments) any { return join(iterate(a.get(0, "iterable", nil)), s) },
-	"find":      func(s string, a *arguments) any { return place(s, strings.Index(s, a.text(0, "sub", ""))) },
-	"index":     func(s string, a *arguments) any { return place(s, strings.Index(s, a.text(0, "sub", ""))) },
-	"rfind":     func(s string, a *arguments) any { return place(s, strings.LastIndex(s, a.text(0, "sub", ""))) },
-	"count":     func(s string, a *arguments) any { return strings.Count(s, a.text(0, "sub", "")) },
+	"find":      func(s string, a *arguments) any { return place(s, strings.Index(s, typed(a, 0, "sub", ""))) },
+	"index":     func(s string, a *arguments) any { return place(s, strings.Index(s, typed(a, 0, "sub", ""))) },
+	"rfind":     func(s string, a *arguments) any { return place(s, strings.LastIndex(s, typed(a, 0, "sub", ""))) },
+	"count":     func(s string, a *arguments) any { return strings.Count(s, typed(a, 0, "sub", "")) },
 	"isdigit":   every(unicode.IsDigit),
 	"isnumeric": every(unicode.IsDigit),
 	"isdecimal": every(unicode.IsDigit),
@@ -140,7 +140,7 @@ func affix(s string, v any, has func(s, part string) bool) bool {
 }
 
 func split(s string, a *arguments, right bool) *List {
-	sep, most := a.get(0, "sep", nil), a.integer(1, "maxsplit", -1)
+	sep, most := a.get(0, "sep", nil), typed(a, 1, "maxsplit", -1)
 	l := &List{}
 	if sep == nil {
 		for f := range strings.FieldsFuncSeq(s, white) {
@@ -171,7 +171,7 @@ var listMethods = map[string]func(l *List, a *arguments) any{
 		return nil
 	},
 	"insert": func(l *List, a *arguments) any {
-		at := a.integer(0, "index", 0)
+		at := typed(a, 0, "index", 0)
 		if at < 0 {
 			at += len(l.Items)
 		}

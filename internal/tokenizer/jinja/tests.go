@@ -40,7 +40,7 @@ func tests() map[string]test {
 		"iterable":    func(v any, a *arguments) bool { return sequence(v, a) || is[undefined](v) },
 		"even":        func(v any, _ *arguments) bool { return divisible(v, 2) },
 		"odd":         func(v any, _ *arguments) bool { return !divisible(v, 2) },
-		"divisibleby": func(v any, a *arguments) bool { return divisible(v, a.integer(0, "num", 0)) },
+		"divisibleby": func(v any, a *arguments) bool { return divisible(v, typed(a, 0, "num", 0)) },
 		"lower":       func(v any, _ *arguments) bool { return str(v) == strings.ToLower(str(v)) },
 		"upper":       func(v any, _ *arguments) bool { return str(v) == strings.ToUpper(str(v)) },
 		"in":          func(v any, a *arguments) bool { return contains(a.get(0, "seq", undefined("")), v) },

@@ -7,48 +7,27 @@ import (
 	"github.com/redline-bench/redline/internal/tokenizer/chars"
 )
 
-// Whitespace cuts into words, runs of symbols, and white space, which it drops.
-type Whitespace struct{}
+// Runs cuts into runs of characters of a class, and of others. It drops white space.
+type Runs struct {
+	Class  chars.Class
+	Single bool // each character of the class is a word
+}
 
 // Apply cuts the spans.
-func (Whitespace) Apply(w *Work) {
+func (s Runs) Apply(w *Work) {
 	t := chars.Classes()
 	w.each(func(fresh []chars.Span, text string, i int) []chars.Span {
 		for i < len(text) {
 			c, size := t.At(text, i)
 			end := i + size
 			switch {
-			case c&chars.Word != 0:
-				end = t.While(text, end, chars.Word)
-			case c&chars.Space == 0:
-				end = t.Until(text, end, chars.Word|chars.Space)
-			default:
+			case c&chars.Space != 0:
 				i = end
 				continue
-			}
-			fresh = append(fresh, chars.Span{Start: i, End: end})
-			i = end
-		}
-		return fresh
-	})
-}
-
-// Bert cuts at white space, which it drops, and around each punctuation character.
-type Bert struct{}
-
-// Apply cuts the spans.
-func (Bert) Apply(w *Work) {
-	t := chars.Classes()
-	w.each(func(fresh []chars.Span, text string, i int) []chars.Span {
-		for i < len(text) {
-			c, size := t.At(text, i)
-			end := i + size
-			if c&chars.Space != 0 {
-				i = end
-				continue
-			}
-			if c&chars.Punct == 0 {
-				end = t.Until(text, end, chars.Punct|chars.Space)
+			case c&s.Class == 0:
+				end = t.Until(text, end, s.Class|chars.Space)
+			case !s.Single:
+				end = t.While(text, end, s.Class)
 			}
 			fresh = append(fresh, chars.Span{Start: i, End: end})
 			i = end

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/redline-bench/redline/internal/tokenizer/model"
+	"github.com/redline-bench/redline/internal/tokenizer/split"
 )
 
 // modelJSON is a model in the form of a file.
@@ -24,13 +25,6 @@ type modelJSON struct {
 	MaxChars     *int            `json:"max_input_chars_per_word"`
 }
 
-func text(s *string, otherwise string) string {
-	if s == nil {
-		return otherwise
-	}
-	return *s
-}
-
 // kind guesses the type of a model in an old file that does not name it.
 func (j *modelJSON) kind() string {
 	switch {
@@ -46,7 +40,8 @@ func (j *modelJSON) kind() string {
 	return "WordLevel"
 }
 
-func (b *builder) model(raw json.RawMessage) (model.Model, error) {
+// readModel reads the model of a file. last is the ByteLevel stage before it, if there is one.
+func readModel(raw json.RawMessage, last *split.ByteLevel) (model.Model, error) {
 	j := &modelJSON{}
 	if err := readExcept(raw, j, map[string]*json.RawMessage{"vocab": &j.Vocab, "merges": &j.Merges}); err != nil {
 		return nil, fmt.Errorf("model: %w", err)
@@ -54,14 +49,14 @@ func (b *builder) model(raw json.RawMessage) (model.Model, error) {
 	if isNull(j.Vocab) {
 		return nil, errors.New("model: no vocab")
 	}
-	m, err := b.buildModel(j)
+	m, err := j.build(last)
 	if err != nil {
 		return nil, fmt.Errorf("model: %w", err)
 	}
 	return m, nil
 }
 
-func (b *builder) buildModel(j *modelJSON) (model.Model, error) {
+func (j *modelJSON) build(last *split.ByteLevel) (model.Model, error) {
 	kind := j.kind()
 	if kind == "Unigram" {
 		entries, err := readScores(j.Vocab)
@@ -80,7 +75,7 @@ func (b *builder) buildModel(j *modelJSON) (model.Model, error) {
 	}
 	switch kind {
 	case "BPE":
-		return b.buildBPE(j, vocab)
+		return j.bpe(vocab, last)
 	case "WordPiece":
 		limit := 100
 		if j.MaxChars != nil {
@@ -93,7 +88,7 @@ func (b *builder) buildModel(j *modelJSON) (model.Model, error) {
 	return nil, fmt.Errorf("unknown type %q", kind)
 }
 
-func (b *builder) buildBPE(j *modelJSON, vocab map[string]int) (model.Model, error) {
+func (j *modelJSON) bpe(vocab map[string]int, last *split.ByteLevel) (model.Model, error) {
 	merges, err := readMerges(j.Merges)
 	if err != nil {
 		return nil, err
@@ -104,8 +99,8 @@ func (b *builder) buildBPE(j *modelJSON, vocab map[string]int) (model.Model, err
 		FuseUnk: j.FuseUnk, ByteFallback: j.ByteFallback, IgnoreMerges: j.IgnoreMerges,
 		SpaceMark: spaceMark, NoPreTokenize: true,
 	}
-	if b.byteLevel != nil && !j.ByteFallback {
-		c.ByteLevel, b.byteLevel.Plain = true, true
+	if last != nil && !j.ByteFallback {
+		c.ByteLevel, last.Plain = true, true
 		c.NoPreTokenize = false
 	}
 	return model.NewBPE(c)
