@@ -2,11 +2,12 @@ package tokenizer
 
 import (
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
+	"github.com/redline-bench/redline/internal/tokenizer/chars"
 	"github.com/redline-bench/redline/internal/tokenizer/model"
 	"github.com/redline-bench/redline/internal/tokenizer/normal"
-	"github.com/redline-bench/redline/internal/tokenizer/unitab"
 )
 
 // addedToken is an entry of added_tokens.
@@ -21,8 +22,6 @@ type addedToken struct {
 
 // added are the tokens that are searched for in the text first.
 type added struct {
-	ids     map[string]int
-	byID    map[int]addedToken
 	texts   map[int]string // what decoding writes: the normalized content
 	special map[string]bool
 	// exact are searched for in the text as it is, normalized in the normalized text.
@@ -31,59 +30,51 @@ type added struct {
 
 // newAdded assigns ids to tokens: that of the model if it has the token, else the next free one. Like the package, it does not
 // read the ids in a file.
-func newAdded(tokens []addedToken, m model.Model, n normal.Normalizer) *added {
-	a := &added{ids: map[string]int{}, byID: map[int]addedToken{}, texts: map[int]string{}, special: map[string]bool{}}
+func newAdded(tokens []addedToken, m model.Model, n normal.Normalizer, g *chars.Guard) *added {
+	a := &added{texts: map[int]string{}, special: map[string]bool{}}
+	ids, last := map[string]int{}, map[int]addedToken{}
 	next := m.Size()
 	for _, t := range tokens {
 		if t.Content == "" {
 			continue
 		}
-		id, ok := a.ids[t.Content]
-		if ok && a.byID[id] == t {
-			continue
-		}
+		id, ok := ids[t.Content]
 		if !ok {
 			if id, ok = m.ID(t.Content); !ok {
 				id = next
 				next++
 			}
 		}
-		text := t.Content
+		ids[t.Content], last[id], a.texts[id] = id, t, t.Content
 		if t.Normalized && n != nil {
-			var mem normal.Memory
-			text = strings.Clone(n.Normalize(text, &mem))
+			mem := normal.Memory{Guard: g, Room: chars.Room(len(t.Content))}
+			a.texts[id] = strings.Clone(n.Normalize(t.Content, &mem))
 		}
-		a.ids[t.Content], a.byID[id] = id, t
-		a.texts[id] = text
-		if t.Special {
-			a.special[t.Content] = true
-		}
+		a.special[t.Content] = a.special[t.Content] || t.Special
 	}
-	a.exact, a.normalized = newFinder(), newFinder()
-	for id, t := range a.byID {
+	exact, normalized := map[string]foundToken{}, map[string]foundToken{}
+	for id, t := range last {
 		if t.Normalized {
-			a.normalized.add(a.texts[id], id, t)
+			normalized[a.texts[id]] = foundToken{t, id}
 		} else {
-			a.exact.add(t.Content, id, t)
+			exact[t.Content] = foundToken{t, id}
 		}
 	}
+	a.exact, a.normalized = newFinder(exact), newFinder(normalized)
 	return a
 }
 
 // finder finds the first of a set of texts, and of those at one place the longest.
 type finder struct {
-	nodes []findNode
-	table *unitab.Tables
-	pairs [1 << 10]uint64 // first two bytes that a text may have
-	one   int             // the only first byte; -1: several
-	empty bool
+	trie   *model.Trie // values are indexes of tokens
+	tokens []foundToken
+	pairs  [1 << 10]uint64 // first two bytes that a text may have
+	only   int             // the first byte of all texts; -1: several
 }
 
-type findNode struct {
-	next  map[byte]int32
-	id    int
-	ends  bool
-	token addedToken
+type foundToken struct {
+	addedToken
+	id int
 }
 
 // match is a token found from a place to another; without one, it is the end of the text.
@@ -92,122 +83,91 @@ type match struct {
 	found        bool
 }
 
-func newFinder() *finder {
-	return &finder{nodes: []findNode{{}}, empty: true, table: unitab.Get()}
-}
-
-func (f *finder) add(text string, id int, t addedToken) {
-	if text == "" {
-		return
-	}
-	if f.empty {
-		f.one, f.empty = int(text[0]), false
-	} else if f.one != int(text[0]) {
-		f.one = -1
-	}
-	if len(text) == 1 {
-		for b := range 256 {
-			f.mark(text[0], byte(b))
+func newFinder(tokens map[string]foundToken) *finder {
+	f := &finder{only: -1}
+	values := map[string]int32{}
+	delete(tokens, "")
+	for text, t := range tokens {
+		if values[text] = int32(len(f.tokens)); len(f.tokens) == 0 {
+			f.only = int(text[0])
+		} else if f.only != int(text[0]) {
+			f.only = -1
 		}
-	} else {
-		f.mark(text[0], text[1])
-	}
-	at := int32(0)
-	for i := range len(text) {
-		n, ok := f.nodes[at].next[text[i]]
-		if !ok {
-			n = int32(len(f.nodes))
-			f.nodes = append(f.nodes, findNode{})
-			if f.nodes[at].next == nil {
-				f.nodes[at].next = map[byte]int32{}
+		f.tokens = append(f.tokens, t)
+		for second := range 256 {
+			if len(text) == 1 || byte(second) == text[1] {
+				f.pairs[int(text[0])<<2|second>>6] |= 1 << (second & 63)
 			}
-			f.nodes[at].next[text[i]] = n
 		}
-		at = n
 	}
-	n := &f.nodes[at]
-	n.ends, n.id, n.token = true, id, t
-}
-
-func (f *finder) mark(a, b byte) {
-	k := int(a)<<8 | int(b)
-	f.pairs[k>>6] |= 1 << (k & 63)
+	f.trie = model.NewTrie(values)
+	return f
 }
 
 // find finds the first token in a text at or after a place.
 func (f *finder) find(text string, start int) match {
-	for i := start; ; {
-		if i = f.candidate(text, i); i < 0 {
-			return match{from: len(text), to: len(text)}
-		}
-		n, end := f.longest(text, i)
-		if n == nil {
+	for i := f.candidate(text, start); i < len(text); i = f.candidate(text, i) {
+		t, end := f.longest(text, i)
+		if t == nil {
 			i++
 			continue
 		}
-		if m, ok := f.settle(text, n, start, i, end); ok {
+		if m, ok := t.settle(text, start, i, end); ok {
 			return m
 		}
 		i = end
 	}
+	return match{from: len(text), to: len(text)}
 }
 
-// candidate is the next place where a token may begin; -1 if there is none.
+// candidate is the next place where a token may begin; the end of the text if there is none.
 func (f *finder) candidate(text string, i int) int {
-	if f.empty || i >= len(text) {
-		return -1
+	if len(f.tokens) == 0 {
+		return len(text)
 	}
-	if f.one >= 0 {
-		n := strings.IndexByte(text[i:], byte(f.one))
-		if n < 0 {
-			return -1
+	if f.only >= 0 {
+		if n := strings.IndexByte(text[i:], byte(f.only)); n >= 0 {
+			return i + n
 		}
-		return i + n
+		return len(text)
 	}
 	for ; i+1 < len(text); i++ {
-		k := int(text[i])<<8 | int(text[i+1])
-		if f.pairs[k>>6]>>(k&63)&1 != 0 {
+		if f.pairs[int(text[i])<<2|int(text[i+1]>>6)]>>(text[i+1]&63)&1 != 0 {
 			return i
 		}
 	}
 	return i // the last byte: a token of one byte may be there
 }
 
-// longest walks as far as some token goes.
-func (f *finder) longest(text string, i int) (*findNode, int) {
-	var best *findNode
-	end, at := 0, int32(0)
-	for j := i; j < len(text); j++ {
-		n, ok := f.nodes[at].next[text[j]]
-		if !ok {
+// longest is the longest token that a place begins with, and where it ends.
+func (f *finder) longest(text string, i int) (best *foundToken, end int) {
+	for node := int32(0); i < len(text); {
+		if node = f.trie.Next(node, text[i]); node < 0 {
 			break
 		}
-		at = n
-		if f.nodes[at].ends {
-			best, end = &f.nodes[at], j+1
+		i++
+		if v := f.trie.Value(node); v >= 0 {
+			best, end = &f.tokens[v], i
 		}
 	}
 	return best, end
 }
 
 // settle applies the token's rules about the text around it.
-func (f *finder) settle(text string, n *findNode, start, from, to int) (match, bool) {
-	t := &n.token
+func (t *foundToken) settle(text string, start, from, to int) (match, bool) {
 	if t.SingleWord {
-		before, _ := utf8.DecodeLastRuneInString(text[:from])
-		after, _ := utf8.DecodeRuneInString(text[to:])
-		if from > 0 && f.is(before, unitab.Letter) || to < len(text) && f.is(after, unitab.Letter) {
+		classes := chars.Classes()
+		before, n := utf8.DecodeLastRuneInString(text[:from])
+		after, m := utf8.DecodeRuneInString(text[to:])
+		if n > 0 && classes.Of(before)&chars.Word != 0 || m > 0 && classes.Of(after)&chars.Word != 0 {
 			return match{}, false
 		}
 	}
-	space := func(r rune) bool { return f.is(r, unitab.Space) }
 	if t.LStrip {
-		from = start + len(strings.TrimRightFunc(text[start:from], space))
+		from = start + len(strings.TrimRightFunc(text[start:from], unicode.IsSpace))
 	}
 	if t.RStrip {
-		to = len(text) - len(strings.TrimLeftFunc(text[to:], space))
+		to = len(text) - len(strings.TrimLeftFunc(text[to:], unicode.IsSpace))
 	}
-	return match{from, to, n.id, true}, true
+	return match{from, to, t.id, true}, true
 }
-
-func (f *finder) is(r rune, m unitab.Mask) bool { return f.table.Mask(r)&m != 0 }

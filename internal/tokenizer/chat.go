@@ -16,7 +16,7 @@ import (
 
 // chat has the chat templates of a model and the special tokens that they may use.
 type chat struct {
-	templates map[string]*template // by name; most models have defaultTemplate alone
+	templates map[string]renderer // by name; most models have defaultTemplate alone
 	tokens    map[string]string
 	// takesParts reports whether the default template reads contents that are lists of parts.
 	takesParts func() bool
@@ -28,11 +28,8 @@ const (
 	toolTemplate    = "tool_use"
 )
 
-// template is a parsed template, or the error that is returned when it is used.
-type template struct {
-	*jinja.Template
-	err error
-}
+// renderer renders a template with variables. That of a template that could not be read returns why.
+type renderer func(vars map[string]any) (string, error)
 
 // HasTemplate reports whether the tokenizer comes with a chat template.
 func (t *Tokenizer) HasTemplate() bool { return t.chat != nil }
@@ -41,25 +38,14 @@ func (t *Tokenizer) HasTemplate() bool { return t.chat != nil }
 // messages, tools and other fields that the template uses. With prompt the text ends with the start of the response.
 func (t *Tokenizer) Render(conversation []byte, prompt bool) (string, error) {
 	vars := map[string]any{"add_generation_prompt": prompt}
-	switch v := parseJSON(conversation).(type) {
+	v, _ := jinja.FromJSON(conversation) // what is not JSON has no messages
+	switch v := v.(type) {
 	case *jinja.List:
 		vars["messages"] = v
 	case *jinja.Dict:
 		v.Each(func(key string, value any) { vars[key] = value })
 	}
 	return t.render(vars)
-}
-
-// parseJSON reads a JSON value as templates see it; nil if it is not valid.
-func parseJSON(text []byte) any {
-	if !json.Valid(text) {
-		return nil
-	}
-	v, err := jinja.FromJSON(text)
-	if err != nil {
-		return nil
-	}
-	return v
 }
 
 // render renders messages with the variables of a conversation.
@@ -77,7 +63,7 @@ func (t *Tokenizer) render(vars map[string]any) (string, error) {
 	}
 	maps.Copy(all, vars)
 	all["messages"] = &jinja.List{Items: convert.All(list.Items, withoutNulls)}
-	s, err := t.chat.pick(all["tools"] != nil).Render(all)
+	s, err := t.chat.pick(all["tools"] != nil)(all)
 	if err != nil {
 		return "", fmt.Errorf("chat template: %w", err)
 	}
@@ -106,22 +92,18 @@ var ErrNoTemplate = errors.New("the tokenizer has no chat template: chat_templat
 var errConversation = errors.New("a conversation is a JSON array of one or more messages, or an object with messages")
 
 // pick is the template for a conversation.
-func (c *chat) pick(tools bool) *template {
-	if t := c.templates[toolTemplate]; tools && t != nil {
-		return t
+func (c *chat) pick(tools bool) renderer {
+	if r := c.templates[toolTemplate]; tools && r != nil {
+		return r
 	}
-	if t := c.templates[defaultTemplate]; t != nil {
-		return t
+	if r := c.templates[defaultTemplate]; r != nil {
+		return r
 	}
-	return &template{err: errors.New("none of the model's templates is the default one")}
+	return failing(errors.New("none of the model's templates is the default one"))
 }
 
-// Render renders a template that could be read.
-func (t *template) Render(vars map[string]any) (string, error) {
-	if t.err != nil {
-		return "", t.err
-	}
-	return t.Template.Render(vars)
+func failing(err error) renderer {
+	return func(map[string]any) (string, error) { return "", err }
 }
 
 // readChat searches for chat templates in the files of a folder.
@@ -150,10 +132,14 @@ func (t *Tokenizer) readChat(dir string) error {
 	if len(sources) == 0 {
 		return nil
 	}
-	t.chat = &chat{templates: map[string]*template{}, tokens: specialNames(config)}
+	t.chat = &chat{templates: map[string]renderer{}, tokens: specialNames(config)}
 	for name, source := range sources {
 		parsed, err := jinja.Parse(source)
-		t.chat.templates[name] = &template{parsed, err}
+		if err != nil {
+			t.chat.templates[name] = failing(err)
+			continue
+		}
+		t.chat.templates[name] = parsed.Render
 	}
 	t.chat.takesParts = sync.OnceValue(t.rendersParts)
 	return nil

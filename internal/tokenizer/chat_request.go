@@ -10,12 +10,10 @@ import (
 // template receives messages, tools, documents, add_generation_prompt and the fields of chat_template_kwargs, after the changes that
 // vLLM makes: see asServed. ok is false for a body without messages.
 func (t *Tokenizer) RenderRequest(body []byte) (text string, ok bool, err error) {
-	request, _ := parseJSON(body).(*jinja.Dict)
-	if request == nil {
-		return "", false, nil
-	}
-	messages, _ := lookup[*jinja.List](request, "messages")
-	if messages == nil {
+	v, _ := jinja.FromJSON(body)
+	request, _ := v.(*jinja.Dict)
+	messages, ok := lookup[*jinja.List](request, "messages")
+	if !ok {
 		return "", false, nil
 	}
 	vars := map[string]any{"add_generation_prompt": true}
@@ -61,7 +59,7 @@ func (c *chat) asServed(m *jinja.Dict) {
 			continue
 		}
 		if text, ok := lookup[string](function, "arguments"); ok {
-			if v := parseJSON([]byte(text)); v != nil {
+			if v, err := jinja.FromJSON([]byte(text)); err == nil {
 				function.Set("arguments", v)
 			}
 		}
@@ -79,14 +77,12 @@ func joinParts(parts *jinja.List) string {
 	return strings.Join(texts, "\n")
 }
 
-// lookup finds a member of a type.
-func lookup[T any](d *jinja.Dict, key string) (T, bool) {
-	var none T
-	if d == nil {
-		return none, false
+// lookup finds a member of a type in a dict, or in nil.
+func lookup[T any](d *jinja.Dict, key string) (found T, ok bool) {
+	if d != nil {
+		v, _ := d.Get(key)
+		found, ok = v.(T)
 	}
-	v, _ := d.Get(key)
-	found, ok := v.(T)
 	return found, ok
 }
 

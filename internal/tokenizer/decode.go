@@ -2,15 +2,16 @@ package tokenizer
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
+	"golang.org/x/text/encoding/unicode"
+
+	"github.com/redline-bench/redline/internal/tokenizer/chars"
 	"github.com/redline-bench/redline/internal/tokenizer/model"
-	"github.com/redline-bench/redline/internal/tokenizer/rx"
-	"github.com/redline-bench/redline/internal/tokenizer/split"
+	"github.com/redline-bench/redline/internal/tokenizer/normal"
 )
 
 // Decode returns the text of ids; skipSpecial omits special tokens. It ignores ids that are not in the vocabulary.
@@ -27,13 +28,12 @@ func (t *Tokenizer) Decode(ids []int, skipSpecial bool) string {
 			tokens = append(tokens, token)
 		}
 	}
-	if len(t.decoder.chain) == 0 && !t.decoder.some {
+	if t.decoder == nil {
 		return strings.Join(tokens, " ")
 	}
-	limit := maxNormalized + maxGrowth*size(tokens)
-	for _, step := range t.decoder.chain {
-		if tokens = step(tokens); size(tokens) > limit {
-			t.states.grown.Store(true)
+	room := chars.Room(size(tokens))
+	for _, step := range t.decoder {
+		if tokens = step(tokens); !t.guard.Fits(size(tokens), room) {
 			return ""
 		}
 	}
@@ -49,106 +49,75 @@ func size(tokens []string) int {
 	return n
 }
 
-// decoder turns tokens into text, step by step.
-type decoder struct {
-	chain []func([]string) []string
-	some  bool // the file names a decoder, even if it does nothing
+// decoder turns tokens into texts that make the text when joined, step by step. Tokens without a decoder, nil, are words.
+type decoder []func(tokens []string) []string
 
-	patterns []split.Matcher
-}
-
-// Exceeded reports whether a pattern took too many steps in some text.
-func (d *decoder) Exceeded() bool {
-	return slices.ContainsFunc(d.patterns, func(m split.Matcher) bool { return rx.Exceeded(m) })
-}
-
-// decoderJSON is a decoder in the form of a file.
-type decoderJSON struct {
-	Type      string            `json:"type"`
-	Decoders  []json.RawMessage `json:"decoders"`
-	Prefix    *string           `json:"prefix"`
-	Cleanup   *bool             `json:"cleanup"`
-	Mark      string            `json:"replacement"`
-	Scheme    string            `json:"prepend_scheme"`
-	Space     *bool             `json:"add_prefix_space"`
-	Content   string            `json:"content"`
-	Start     int               `json:"start"`
-	Stop      int               `json:"stop"`
-	Pattern   *pattern          `json:"pattern"`
-	Suffix    *string           `json:"suffix"`
-	Pad       *string           `json:"pad_token"`
-	Delimiter *string           `json:"word_delimiter_token"`
-}
-
-func buildDecoder(raw json.RawMessage) (decoder, error) {
-	if isNull(raw) {
-		return decoder{}, nil
+// setDecoder reads the decoders of a file.
+func (t *Tokenizer) setDecoder(raw json.RawMessage) error {
+	if !isNull(raw) {
+		t.decoder = decoder{}
 	}
-	d := decoder{some: true}
-	if err := d.add(raw); err != nil {
-		return decoder{}, fmt.Errorf("decoder: %w", err)
-	}
-	return d, nil
-}
-
-// add appends the steps of a decoder.
-func (d *decoder) add(raw json.RawMessage) error {
-	var j decoderJSON
-	if err := json.Unmarshal(raw, &j); err != nil {
+	return parts("decoder", raw, func(p *part) error {
+		step, err := p.decoder(t.guard)
+		t.decoder = append(t.decoder, step)
 		return err
-	}
-	if j.Type == "Sequence" {
-		for _, sub := range j.Decoders {
-			if err := d.add(sub); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	step, err := d.step(&j)
-	if err == nil {
-		d.chain = append(d.chain, step)
-	}
-	return err
+	})
 }
 
-func (d *decoder) step(j *decoderJSON) (func([]string) []string, error) {
-	switch j.Type {
+func (p *part) decoder(g *chars.Guard) (func([]string) []string, error) {
+	switch p.Type {
 	case "ByteLevel":
 		return decodeBytes, nil
-	case "WordPiece":
-		return j.wordPiece(), nil
-	case "Metaspace":
-		return j.metaspace()
 	case "ByteFallback":
 		return decodeFallback, nil
 	case "Fuse":
 		return func(tokens []string) []string { return []string{strings.Join(tokens, "")} }, nil
 	case "Strip":
-		return each(func(s string) string { return strip(s, j.Content, j.Start, j.Stop) }), nil
+		return each(func(s string, _, _ bool) string { return strip(s, p.Content, p.Start, p.Stop) }), nil
 	case "Replace":
-		m, err := j.Pattern.finder()
-		if err != nil {
-			return nil, err
-		}
-		d.patterns = append(d.patterns, m)
-		return func(tokens []string) []string { return replaceEach(tokens, m, j.Content) }, nil
-	case "BPEDecoder":
-		return j.bpe(), nil
+		m, err := p.Pattern.matcher(g)
+		return replaceEach(normal.Replace{Find: m, With: p.Content}, g), err
+	case "WordPiece":
+		return p.wordPiece(), nil
 	case "CTC":
-		return j.ctc(), nil
+		return p.ctc(), nil
+	case "Metaspace": // marks are spaces; those of the first token go, unless none was put in front
+		mark, err := p.mark()
+		front := p.Scheme != "never" && yes(p.PrefixSpace)
+		return each(func(s string, first, _ bool) string { return spaced(s, mark, first && front) }), err
+	case "BPEDecoder": // the suffix of words is a space, but not at the end
+		return each(func(s string, _, last bool) string { return spaced(s, text(p.Suffix, "</w>"), last) }), nil
 	}
-	return nil, fmt.Errorf("unknown type %q", j.Type)
+	return nil, p.unknown()
 }
 
 // each makes a step of what is done to every token alone.
-func each(f func(string) string) func([]string) []string {
+func each(f func(s string, first, last bool) string) func([]string) []string {
 	return func(tokens []string) []string {
 		for i, s := range tokens {
-			tokens[i] = f(s)
+			tokens[i] = f(s, i == 0, i == len(tokens)-1)
 		}
 		return tokens
 	}
+}
+
+// spaced turns marks into spaces, or leaves them out.
+func spaced(s, mark string, leaveOut bool) string {
+	if leaveOut {
+		return strings.ReplaceAll(s, mark, "")
+	}
+	return strings.ReplaceAll(s, mark, " ")
+}
+
+// strip takes a character off the ends, so many times at most.
+func strip(s, c string, start, stop int) string {
+	for ; start > 0 && c != "" && strings.HasPrefix(s, c); start-- {
+		s = s[len(c):]
+	}
+	for ; stop > 0 && c != "" && strings.HasSuffix(s, c); stop-- {
+		s = s[:len(s)-len(c)]
+	}
+	return s
 }
 
 // decodeBytes reads tokens as byte-level writing; a token that is not is taken as it is.
@@ -165,49 +134,8 @@ func decodeBytes(tokens []string) []string {
 
 // validUTF8 is text from bytes; each broken character, as far as it goes, becomes one replacement character.
 func validUTF8(b []byte) string {
-	if utf8.Valid(b) {
-		return string(b)
-	}
-	var out strings.Builder
-	for len(b) > 0 {
-		r, size := utf8.DecodeRune(b)
-		if r == utf8.RuneError && size <= 1 {
-			size = brokenLen(b)
-		}
-		out.WriteRune(r)
-		b = b[size:]
-	}
-	return out.String()
-}
-
-// brokenLen is how many bytes of a broken character belong to one that could have been.
-func brokenLen(b []byte) int {
-	lo, hi := byte(0x80), byte(0xBF)
-	want := 0
-	switch c := b[0]; {
-	case c >= 0xC2 && c <= 0xDF:
-		want = 1
-	case c == 0xE0:
-		want, lo = 2, 0xA0
-	case c == 0xED:
-		want, hi = 2, 0x9F
-	case c >= 0xE1 && c <= 0xEF:
-		want = 2
-	case c == 0xF0:
-		want, lo = 3, 0x90
-	case c >= 0xF1 && c <= 0xF3:
-		want = 3
-	case c == 0xF4:
-		want, hi = 3, 0x8F
-	}
-	n := 1
-	for ; n <= want && n < len(b); n++ {
-		if b[n] < lo || b[n] > hi {
-			break
-		}
-		lo, hi = 0x80, 0xBF
-	}
-	return n
+	s, _ := unicode.UTF8.NewDecoder().String(string(b)) // it never fails
+	return s
 }
 
 // decodeFallback joins tokens of single bytes; if they are not valid text, each is a replacement character.
@@ -215,14 +143,10 @@ func decodeFallback(tokens []string) []string {
 	var out []string
 	var run []byte
 	flush := func() {
-		if utf8.Valid(run) {
-			if len(run) > 0 {
-				out = append(out, string(run))
-			}
-		} else {
-			for range run {
-				out = append(out, "\uFFFD")
-			}
+		if len(run) > 0 && utf8.Valid(run) {
+			out = append(out, string(run))
+		} else if len(run) > 0 {
+			out = append(out, strings.Repeat("\uFFFD", len(run)))
 		}
 		run = run[:0]
 	}
@@ -240,47 +164,62 @@ func decodeFallback(tokens []string) []string {
 	return out
 }
 
-// replaceEach replaces in every token. It stops if the text exceeds the limit; Decode then reports it.
-func replaceEach(tokens []string, m split.Matcher, with string) []string {
-	limit, n := maxNormalized+(maxGrowth+1)*size(tokens), 0
-	for i, s := range tokens {
-		if n > limit {
-			break
+// replaceEach replaces in every token. It stops if the text becomes too long.
+func replaceEach(n normal.Normalizer, g *chars.Guard) func([]string) []string {
+	return func(tokens []string) []string {
+		room, sum := chars.Room(size(tokens)), 0
+		for i, s := range tokens {
+			m := normal.Memory{Guard: g, Room: room - sum}
+			tokens[i] = n.Normalize(s, &m)
+			if sum += len(tokens[i]); !g.Fits(sum, room) {
+				break
+			}
 		}
-		tokens[i] = replace(s, m, with, limit)
-		n += len(tokens[i])
+		return tokens
 	}
-	return tokens
 }
 
-// replace puts a text in the place of each match, until the text has more bytes than the limit.
-func replace(s string, m split.Matcher, with string, limit int) string {
-	var b strings.Builder
-	at, next := 0, 0
-	for next <= len(s) && s != "" && b.Len() <= limit {
-		from, to := m.Find(s, next)
-		if from < 0 {
-			break
+// wordPiece joins the pieces of words and puts spaces between words.
+func (p *part) wordPiece() func([]string) []string {
+	prefix, clean := text(p.Prefix, "##"), yes(p.Cleanup)
+	return each(func(s string, first, _ bool) string {
+		if rest, ok := strings.CutPrefix(s, prefix); ok && !first {
+			s = rest
+		} else if !first {
+			s = " " + s
 		}
-		b.WriteString(s[at:from])
-		b.WriteString(with)
-		at, next = to, to
-		if from == to {
-			_, size := utf8.DecodeRuneInString(s[to:])
-			next += max(size, 1)
+		if clean {
+			s = cleanup(s)
 		}
-	}
-	b.WriteString(s[at:])
-	return b.String()
+		return s
+	})
 }
 
-// strip takes a character off the ends, so many times at most.
-func strip(s, c string, start, stop int) string {
-	for ; start > 0 && c != "" && strings.HasPrefix(s, c); start-- {
-		s = s[len(c):]
+// cleanup takes spaces off before punctuation and English contractions, one rule after the other.
+func cleanup(s string) string {
+	rules := []string{
+		" .", ".", " ?", "?", " !", "!", " ,", ",", " ' ", "'", " n't", "n't", " 'm", "'m", " do not", " don't", " 's", "'s", " 've", "'ve", " 're", "'re",
 	}
-	for ; stop > 0 && c != "" && strings.HasSuffix(s, c); stop-- {
-		s = s[:len(s)-len(c)]
+	for r := range slices.Chunk(rules, 2) {
+		s = strings.ReplaceAll(s, r[0], r[1])
 	}
 	return s
+}
+
+// ctc drops repeats and padding, as models of speech need.
+func (p *part) ctc() func([]string) []string {
+	pad, delimiter, clean := text(p.Pad, "<pad>"), text(p.Delimiter, "|"), yes(p.Cleanup)
+	return func(tokens []string) []string {
+		out := tokens[:0]
+		for _, s := range slices.Compact(tokens) {
+			s = strings.ReplaceAll(s, pad, "")
+			if clean {
+				s = strings.ReplaceAll(cleanup(s), delimiter, " ")
+			}
+			if s != "" {
+				out = append(out, s)
+			}
+		}
+		return out
+	}
 }

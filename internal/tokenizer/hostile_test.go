@@ -59,9 +59,9 @@ func TestHostileFilesEnd(t *testing.T) {
 		})
 	}
 	encode := func(tok *tokenizer.Tokenizer) { tok.Encode(strings.Repeat("a", 40)+"b", false) }
-	nested := map[string]any{"Regex": "(a+)+$"}
-	f("split", "too many steps", map[string]any{"pre_tokenizer": map[string]any{"type": "Split", "pattern": nested, "behavior": "Isolated", "invert": false}}, encode)
-	f("normalizer", "too many steps", map[string]any{"normalizer": map[string]any{"type": "Replace", "pattern": nested, "content": "x"}}, encode)
+	nested := map[string]any{"Regex": "(a|aa)+$"}
+	f("split", "takes too long", map[string]any{"pre_tokenizer": map[string]any{"type": "Split", "pattern": nested, "behavior": "Isolated", "invert": false}}, encode)
+	f("normalizer", "takes too long", map[string]any{"normalizer": map[string]any{"type": "Replace", "pattern": nested, "content": "x"}}, encode)
 	f("growth", "grows", map[string]any{"normalizer": map[string]any{"type": "Sequence", "normalizers": replaceMany()}}, encode)
 	f("decoder", "grows", map[string]any{"decoder": map[string]any{"type": "Sequence", "decoders": replaceMany()}},
 		func(tok *tokenizer.Tokenizer) { tok.Decode(make([]int, 100), false) })

@@ -119,25 +119,26 @@ func Parse(data []byte) (*Tokenizer, error) {
 	if isNull(f.Model) {
 		return nil, errors.New("not a tokenizer.json: it has no model")
 	}
-	t := &Tokenizer{name: "tokenizer", states: &states{}, limit: newLimit(f.limitJSON)}
-	if t.normalize, err = buildNormalizer(f.Normalizer); err != nil {
+	t := newTokenizer()
+	if t.limit, err = newLimit(f.limitJSON); err != nil {
 		return nil, err
 	}
-	b := &builder{}
-	if t.pre, err = b.preTokenizer(f.PreTokenizer); err != nil {
+	if err := t.setNormalizer(f.Normalizer); err != nil {
 		return nil, err
 	}
-	if t.model, err = b.model(f.Model); err != nil {
+	last, err := t.setPreTokenizer(f.PreTokenizer)
+	if err != nil {
 		return nil, err
 	}
-	if err := t.post.add(f.PostProcessor); err != nil {
+	if t.model, err = readModel(f.Model, last); err != nil {
 		return nil, err
 	}
-	if t.decoder, err = buildDecoder(f.Decoder); err != nil {
+	if err := parts("post_processor", f.PostProcessor, t.post.add); err != nil {
 		return nil, err
 	}
-	t.added = newAdded(f.AddedTokens, t.model, t.normalize)
+	if err := t.setDecoder(f.Decoder); err != nil {
+		return nil, err
+	}
+	t.added = newAdded(f.AddedTokens, t.model, t.normalize, t.guard)
 	return t, nil
 }
-
-func isNull(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }

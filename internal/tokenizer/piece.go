@@ -2,16 +2,17 @@ package tokenizer
 
 import (
 	"cmp"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
 
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/redline-bench/redline/internal/tokenizer/chars"
 	"github.com/redline-bench/redline/internal/tokenizer/model"
 	"github.com/redline-bench/redline/internal/tokenizer/normal"
-	"github.com/redline-bench/redline/internal/tokenizer/split"
 )
 
 // The kinds of pieces of a SentencePiece model.
@@ -39,41 +40,33 @@ type spModel struct {
 	dummy, extra bool // put a space in front; take superfluous ones off
 }
 
-// fields calls f for every field of a protocol buffer message.
-func fields(b []byte, f func(num int, v uint64, data []byte) error) error {
+// fields calls f for every field of a protocol buffer message, with its number, or its bytes.
+func fields(b []byte, f func(num protowire.Number, v uint64, data []byte) error) error {
 	for len(b) > 0 {
-		key, n := binary.Uvarint(b)
-		if n <= 0 {
+		num, kind, n := protowire.ConsumeTag(b)
+		if n < 0 {
 			return errBroken
 		}
 		b = b[n:]
 		var v uint64
 		var data []byte
-		switch key & 7 {
-		case 0:
-			if v, n = binary.Uvarint(b); n <= 0 {
-				return errBroken
-			}
-			b = b[n:]
-		case 1, 5:
-			size := 8
-			if key&7 == 5 {
-				size = 4
-			}
-			if len(b) < size {
-				return errBroken
-			}
-			data, b = b[:size], b[size:]
-		case 2:
-			size, n := binary.Uvarint(b)
-			if n <= 0 || size > uint64(len(b)-n) {
-				return errBroken
-			}
-			data, b = b[n:n+int(size)], b[n+int(size):]
+		switch kind {
+		case protowire.VarintType:
+			v, n = protowire.ConsumeVarint(b)
+		case protowire.Fixed32Type:
+			var bits uint32
+			bits, n = protowire.ConsumeFixed32(b)
+			v = uint64(bits)
+		case protowire.BytesType:
+			data, n = protowire.ConsumeBytes(b)
 		default:
+			n = protowire.ConsumeFieldValue(num, kind, b)
+		}
+		if n < 0 {
 			return errBroken
 		}
-		if err := f(int(key>>3), v, data); err != nil {
+		b = b[n:]
+		if err := f(num, v, data); err != nil {
 			return err
 		}
 	}
@@ -83,17 +76,17 @@ func fields(b []byte, f func(num int, v uint64, data []byte) error) error {
 var errBroken = errors.New("it is neither a SentencePiece model nor a file of ranks")
 
 func (m *spModel) read(data []byte) error {
-	return fields(data, func(num int, _ uint64, sub []byte) error {
+	return fields(data, func(num protowire.Number, _ uint64, sub []byte) error {
 		switch num {
 		case 1:
 			p := spPiece{kind: pieceNormal}
-			err := fields(sub, func(num int, v uint64, d []byte) error {
-				switch {
-				case num == 1:
-					p.text = string(d)
-				case num == 2 && len(d) == 4:
-					p.score = math.Float32frombits(binary.LittleEndian.Uint32(d))
-				case num == 3:
+			err := fields(sub, func(num protowire.Number, v uint64, text []byte) error {
+				switch num {
+				case 1:
+					p.text = string(text)
+				case 2:
+					p.score = math.Float32frombits(uint32(v))
+				case 3:
 					p.kind = v
 				}
 				return nil
@@ -101,37 +94,43 @@ func (m *spModel) read(data []byte) error {
 			m.pieces = append(m.pieces, p)
 			return err
 		case 2:
-			return fields(sub, func(num int, v uint64, _ []byte) error {
-				switch num {
-				case 3:
-					m.bpe = v == 2
-					if v > 2 {
-						return errors.New("SentencePiece models of words or characters are not supported")
-					}
-				case 24:
-					if v != 0 {
-						return errors.New("a SentencePiece model that has spaces behind words is not supported")
-					}
-				case 35:
-					m.byteFallback = v != 0
-				}
-				return nil
-			})
+			return fields(sub, m.trainer)
 		case 3:
-			return fields(sub, func(num int, v uint64, d []byte) error {
-				switch num {
-				case 2:
-					m.charsmap = slices.Clone(d)
-				case 3:
-					m.dummy = v != 0
-				case 4:
-					m.extra = v != 0
-				}
-				return nil
-			})
+			return fields(sub, m.normalization)
 		}
 		return nil
 	})
+}
+
+// trainer reads a field of how the model was trained.
+func (m *spModel) trainer(num protowire.Number, v uint64, _ []byte) error {
+	switch num {
+	case 3:
+		m.bpe = v == 2
+		if v > 2 {
+			return errors.New("SentencePiece models of words or characters are not supported")
+		}
+	case 24:
+		if v != 0 {
+			return errors.New("a SentencePiece model that has spaces behind words is not supported")
+		}
+	case 35:
+		m.byteFallback = v != 0
+	}
+	return nil
+}
+
+// normalization reads a field of how texts are normalized.
+func (m *spModel) normalization(num protowire.Number, v uint64, data []byte) error {
+	switch num {
+	case 2:
+		m.charsmap = slices.Clone(data)
+	case 3:
+		m.dummy = v != 0
+	case 4:
+		m.extra = v != 0
+	}
+	return nil
 }
 
 // parsePiece reads a SentencePiece model.
@@ -143,7 +142,7 @@ func parsePiece(data []byte) (*Tokenizer, error) {
 	if len(m.pieces) == 0 {
 		return nil, errBroken
 	}
-	t := &Tokenizer{states: &states{}, pre: nil}
+	t := newTokenizer()
 	var err error
 	if t.normalize, err = m.normalizer(); err != nil {
 		return nil, err
@@ -157,7 +156,7 @@ func parsePiece(data []byte) (*Tokenizer, error) {
 			tokens = append(tokens, addedToken{Content: p.text, Normalized: false})
 		}
 	}
-	t.added = newAdded(tokens, t.model, nil)
+	t.added = newAdded(tokens, t.model, nil, t.guard)
 	for id, p := range m.pieces {
 		switch p.kind {
 		case pieceControl:
@@ -166,18 +165,18 @@ func parsePiece(data []byte) (*Tokenizer, error) {
 			t.added.texts[id] = " \u2047 "
 		}
 	}
-	mark, spaces := split.Literal(spaceMark), 0 // spaces are taken off the front
+	mark, spaces := chars.Literal(spaceMark), 0 // spaces are taken off the front
 	if m.dummy {
 		spaces = 1
 	}
 	if m.dummy && m.extra {
 		spaces = math.MaxInt
 	}
-	t.decoder = decoder{some: true, chain: []func([]string) []string{
-		func(tokens []string) []string { return replaceEach(tokens, mark, " ") },
+	t.decoder = decoder{
+		replaceEach(normal.Replace{Find: mark, With: " "}, t.guard),
 		decodeFallback,
 		func(tokens []string) []string { return []string{strip(strings.Join(tokens, ""), " ", spaces, 0)} },
-	}}
+	}
 	return t, nil
 }
 
@@ -196,7 +195,7 @@ func (m *spModel) normalizer() (normal.Normalizer, error) {
 	if m.dummy {
 		seq = append(seq, normal.Prepend(" "))
 	}
-	seq = append(seq, normal.Replace{Find: split.Literal(" "), With: spaceMark})
+	seq = append(seq, normal.Replace{Find: chars.Literal(" "), With: spaceMark})
 	if m.extra {
 		seq = append(seq, normal.TrimEnd(spaceMark))
 	}

@@ -55,11 +55,12 @@ func parseTekken(data []byte) (*Tokenizer, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Tokenizer{states: &states{}, model: m}
-	if t.pre, err = split.Pattern(c.Pattern, split.Isolated, false); err != nil {
+	t := newTokenizer()
+	t.model = m
+	if t.pre, err = split.Pattern(c.Pattern, split.Isolated, false, t.guard); err != nil {
 		return nil, err
 	}
-	t.added = newAdded(nil, m, nil)
+	t.added = newAdded(nil, m, nil, t.guard)
 	name := func(id int, text string) { t.added.texts[id], t.added.special[text] = text, true }
 	for id := range c.Special {
 		if id < len(tekkenSpecial) && f.SpecialTokens == nil {
@@ -75,7 +76,7 @@ func parseTekken(data []byte) (*Tokenizer, error) {
 			begin = s.Rank
 		}
 	}
-	t.decoder = decoder{chain: []func([]string) []string{decodeBytes}, some: true}
+	t.decoder = decoder{decodeBytes}
 	t.post.before = []int{begin}
 	return t, nil
 }

@@ -19,7 +19,7 @@ import (
 type encoding struct {
 	names   []string // how files are called
 	size    int      // number of ranks
-	stage   func() split.Stage
+	pattern string
 	special map[string]int
 	bos     string
 }
@@ -37,33 +37,16 @@ func encodings() []encoding {
 	}
 	end := func(id int) map[string]int { return map[string]int{"<|endoftext|>": id} }
 	return []encoding{
-		{names: []string{"cl100k"}, size: 100256, stage: split.CL100K, special: map[string]int{
+		{names: []string{"cl100k"}, size: 100256, pattern: split.CL100K, special: map[string]int{
 			"<|endoftext|>": 100257, "<|fim_prefix|>": 100258, "<|fim_middle|>": 100259, "<|fim_suffix|>": 100260, "<|endofprompt|>": 100276,
 		}},
-		{names: []string{"o200k"}, size: 199998, stage: split.O200K, special: map[string]int{"<|endoftext|>": 199999, "<|endofprompt|>": 200018}},
-		{names: []string{"r50k", "gpt2"}, size: 50256, stage: split.GPT2, special: end(50256)},
-		{names: []string{"p50k"}, size: 50280, stage: split.GPT2, special: end(50256)},
-		{names: []string{"qwen"}, size: 151643, stage: split.Qwen, special: map[string]int{"<|endoftext|>": 151643, "<|im_start|>": 151644, "<|im_end|>": 151645}},
-		{names: []string{"llama"}, size: 128000, stage: split.CL100K, special: llama, bos: "<|begin_of_text|>"},
-		{names: []string{"kimi"}, size: 163584, stage: kimi, special: map[string]int{"[BOS]": 163584, "[EOS]": 163585}},
+		{names: []string{"o200k"}, size: 199998, pattern: split.O200K, special: map[string]int{"<|endoftext|>": 199999, "<|endofprompt|>": 200018}},
+		{names: []string{"r50k", "gpt2"}, size: 50256, pattern: split.GPT2, special: end(50256)},
+		{names: []string{"p50k"}, size: 50280, pattern: split.GPT2, special: end(50256)},
+		{names: []string{"qwen"}, size: 151643, pattern: split.Qwen, special: map[string]int{"<|endoftext|>": 151643, "<|im_start|>": 151644, "<|im_end|>": 151645}},
+		{names: []string{"llama"}, size: 128000, pattern: split.CL100K, special: llama, bos: "<|begin_of_text|>"},
+		{names: []string{"kimi"}, size: 163584, pattern: split.Kimi, special: map[string]int{"[BOS]": 163584, "[EOS]": 163585}},
 	}
-}
-
-// kimi is the stage of Kimi: GPT-4o's with Chinese set apart.
-func kimi() split.Stage {
-	const (
-		han  = `&&[^\p{Han}]]`
-		up   = `[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}` + han
-		low  = `[\p{Ll}\p{Lm}\p{Lo}\p{M}` + han
-		head = `|[^\r\n\p{L}\p{N}]?`
-		fold = `(?i:'s|'t|'re|'ve|'m|'ll|'d)?`
-	)
-	stage, err := split.Pattern(`[\p{Han}]+`+head+up+`*`+low+`+`+fold+head+up+`+`+low+`*`+fold+
-		`|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`, split.Isolated, false)
-	if err != nil {
-		panic(err) // a constant; a test holds it
-	}
-	return stage
 }
 
 // listed are the special tokens that the configuration beside a file of ranks has, or the encoding's own.
@@ -112,7 +95,10 @@ func parseRanks(data []byte, path string) (*Tokenizer, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Tokenizer{states: &states{}, pre: e.stage()}
+	t := newTokenizer()
+	if t.pre, err = split.Pattern(e.pattern, split.Isolated, false, t.guard); err != nil {
+		return nil, err
+	}
 	var tokens []addedToken
 	for s, id := range e.listed(filepath.Dir(path)) {
 		vocab[s] = id
@@ -123,8 +109,8 @@ func parseRanks(data []byte, path string) (*Tokenizer, error) {
 		return nil, err
 	}
 	t.model = m
-	t.added = newAdded(tokens, m, nil)
-	t.decoder = decoder{chain: []func([]string) []string{decodeBytes}, some: true}
+	t.added = newAdded(tokens, m, nil, t.guard)
+	t.decoder = decoder{decodeBytes}
 	if e.bos != "" {
 		t.post.before = []int{e.special[e.bos]}
 	}

@@ -3,21 +3,19 @@
 //
 // Text goes through a fixed line of parts: added tokens are found and set apart, the rest is normalized (package
 // normal), cut into words (package split), and each word becomes ids (package model); a post-processor puts special
-// tokens around. Ids are those of the `tokenizers` package, character tables included (package unitab).
+// tokens around. Ids are those of the `tokenizers` package; package chars has the characters and patterns that all parts share.
 package tokenizer
 
 import (
 	"fmt"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"unicode/utf8"
 
+	"github.com/redline-bench/redline/internal/tokenizer/chars"
 	"github.com/redline-bench/redline/internal/tokenizer/model"
 	"github.com/redline-bench/redline/internal/tokenizer/normal"
-	"github.com/redline-bench/redline/internal/tokenizer/rx"
 	"github.com/redline-bench/redline/internal/tokenizer/split"
 )
 
@@ -34,33 +32,28 @@ type Tokenizer struct {
 	chat      *chat  // nil: no template
 
 	states *states
+	guard  *chars.Guard
 }
 
-// A normalized text may have so many bytes, and more for a long text: no real model comes near.
-const (
-	maxNormalized = 16 << 20
-	maxGrowth     = 64 // times the text
-)
+// newTokenizer makes a tokenizer without parts.
+func newTokenizer() *Tokenizer {
+	return &Tokenizer{name: "tokenizer", states: &states{}, guard: &chars.Guard{}}
+}
 
-// Err reports whether some text so far took more steps or memory than a tokenizer may take. Its ids and counts are then
-// incomplete. Files of tokenizers come from strangers; a pattern such as (a+)+$ never ends.
+// Err reports whether some text so far took more time or memory than a tokenizer may take. Its ids and counts are then
+// incomplete.
 func (t *Tokenizer) Err() error {
-	if slices.ContainsFunc([]any{t.normalize, t.pre, &t.decoder}, rx.Exceeded) {
-		return fmt.Errorf("tokenizer %s: a pattern takes too many steps on a text; check where the file comes from", t.name)
-	}
-	if t.states.grown.Load() {
-		return fmt.Errorf("tokenizer %s: a text grows to more than %d times its size; check where the file comes from", t.name, maxGrowth)
+	if err := t.guard.Err(); err != nil {
+		return fmt.Errorf("tokenizer %s: %w", t.name, err)
 	}
 	return nil
 }
 
-// states are the scratch memories that are not in use, and what all calls share.
+// states are the scratch memories that are not in use.
 type states struct {
 	mu   sync.Mutex
 	free []*state
 	made int
-
-	grown atomic.Bool // some text became longer than its limit
 }
 
 // state is the scratch memory of one call.
@@ -130,19 +123,18 @@ func (t *Tokenizer) appendIDs(dst []int, text string, special bool, st *state) [
 	if !utf8.ValidString(text) {
 		text = strings.ToValidUTF8(text, "\uFFFD")
 	}
-	from := len(dst)
+	var around post
 	if special {
-		dst = append(dst, t.post.before...)
+		around = t.post
 	}
+	from := len(dst)
+	dst = append(dst, around.before...)
 	body := len(dst)
 	dst = t.body(dst, text, st)
 	if t.limit != nil {
-		room := t.limit.room(special, t.post.count())
-		dst = t.limit.truncate(dst, body, room)
+		dst = t.limit.truncate(dst, body, len(around.before)+len(around.after))
 	}
-	if special {
-		dst = t.post.finish(dst, body)
-	}
+	dst = append(dst, around.after...)
 	if t.limit != nil {
 		dst = t.limit.pad(dst, from)
 	}
@@ -169,11 +161,8 @@ func (t *Tokenizer) body(dst []int, text string, st *state) []int {
 func (t *Tokenizer) section(dst []int, text string, atStart bool, st *state) []int {
 	st.mem.Cut = false
 	if t.normalize != nil {
-		st.mem.Limit, st.mem.Exceeded = maxNormalized+maxGrowth*len(text), false
-		if text = t.normalize.Normalize(text, &st.mem); st.mem.Exceeded {
-			t.states.grown.Store(true)
-			return dst
-		}
+		st.mem.Guard, st.mem.Room = t.guard, chars.Room(len(text))
+		text = t.normalize.Normalize(text, &st.mem)
 	}
 	atStart = atStart && !st.mem.Cut
 	for at := 0; at < len(text); {

@@ -113,7 +113,7 @@ func TestLoadErrors(t *testing.T) {
 	f(write("c.json", `{"model":{"type":"BPE","vocab":{"a":0},"merges":["a b"]}}`), "not in the vocabulary")
 	f(write("d.json", `{"model":{"type":"Magic","vocab":{"a":0}}}`), `unknown type "Magic"`)
 	f(write("e.json", `{"normalizer":{"type":"Odd"},"model":{"type":"WordLevel","vocab":{"a":0}}}`), `normalizer: unknown type "Odd"`)
-	f(write("f.json", `{"pre_tokenizer":{"type":"Split","pattern":{"Regex":"("},"behavior":"Isolated","invert":false},"model":{"type":"WordLevel","vocab":{"a":0}}}`), "a group has no end")
+	f(write("f.json", `{"pre_tokenizer":{"type":"Split","pattern":{"Regex":"("},"behavior":"Isolated","invert":false},"model":{"type":"WordLevel","vocab":{"a":0}}}`), "missing closing )")
 	f(write("g.tiktoken", "YQ== 0\nYg== 1\n"), "does not say how to cut words")
 	f(write("h.model", "\x01\x02garbage"), "neither a SentencePiece model")
 	f(write("cl100k.tiktoken", "YQ== 0\n!! x\n"), "line 2")

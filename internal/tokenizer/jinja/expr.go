@@ -5,23 +5,22 @@ import (
 	"strings"
 )
 
-// expr is an expression.
-type expr interface{ eval(c *context) any }
-
 // expr parses one expression: a conditional one, or simpler.
 func (p *parser) expr() expr {
-	if p.depth++; p.depth > 200 {
-		fail(p.line, "expressions are nested too deep")
-	}
-	defer func() { p.depth-- }()
-	e := p.orTest()
+	defer p.nested()()
+	e := p.or()
 	for p.eat(tName, "if") {
-		test := p.orTest()
-		var otherwise expr
+		then, test := e, p.or()
+		otherwise := expr(func(*scope) any { return undefined("") })
 		if p.eat(tName, "else") {
 			otherwise = p.expr()
 		}
-		e = &condExpr{test, e, otherwise}
+		e = func(c *scope) any {
+			if truth(test(c)) {
+				return then(c)
+			}
+			return otherwise(c)
+		}
 	}
 	return e
 }
@@ -36,165 +35,167 @@ func (p *parser) tupleOf(one func() expr) expr {
 	}
 	list := []expr{e}
 	for p.eat(tOp, ",") {
-		if t := p.peek(); t.kind == tEnd || t.kind == tOp && (t.text == ")" || t.text == "=") {
+		if p.peek().kind == tEnd || p.is(tOp, ")", "=") {
 			break
 		}
 		list = append(list, one())
 	}
-	return &listExpr{items: list, tuple: true}
+	return listOf(list, true)
 }
 
-func (p *parser) orTest() expr {
-	e := p.andTest()
-	for p.eat(tName, "or") {
-		e = &logic{e, p.andTest(), true}
-	}
-	return e
-}
-
-func (p *parser) andTest() expr {
-	e := p.notTest()
-	for p.eat(tName, "and") {
-		e = &logic{e, p.notTest(), false}
-	}
-	return e
-}
-
-func (p *parser) notTest() expr {
-	if p.eat(tName, "not") {
-		return &notExpr{p.notTest()}
-	}
-	return p.compare()
-}
-
-func (p *parser) compare() expr {
-	first := p.sum()
-	var ops []string
-	list := []expr{first}
-	for {
-		t := p.peek()
-		op := ""
-		switch {
-		case t.kind == tOp && (t.text == "==" || t.text == "!=" || t.text == "<" || t.text == ">" || t.text == "<=" || t.text == ">="):
-			op = t.text
-			p.pos++
-		case p.eat(tName, "in"):
-			op = "in"
-		case p.is(tName, "not") && p.pos+1 < len(p.toks) && p.toks[p.pos+1].text == "in":
-			p.pos += 2
-			op = "not in"
+func listOf(items []expr, tuple bool) expr {
+	return func(c *scope) any {
+		l := &List{Tuple: tuple, Items: make([]any, len(items))}
+		for i, e := range items {
+			l.Items[i] = e(c)
 		}
-		if op == "" {
-			break
+		return l
+	}
+}
+
+func (p *parser) or() expr  { return p.logic(p.and, "or", true) }
+func (p *parser) and() expr { return p.logic(p.not, "and", false) }
+
+// logic parses a chain of or, or of and, which ends with the first value that is true, or false.
+func (p *parser) logic(next func() expr, op string, ends bool) expr {
+	e := next()
+	for p.eat(tName, op) {
+		a, b := e, next()
+		e = func(c *scope) any {
+			if v := a(c); truth(v) == ends {
+				return v
+			}
+			return b(c)
+		}
+	}
+	return e
+}
+
+func (p *parser) not() expr {
+	defer p.nested()()
+	if p.eat(tName, "not") {
+		e := p.not()
+		return func(c *scope) any { return !truth(e(c)) }
+	}
+	return p.comparison()
+}
+
+// comparison parses a chain such as a < b <= c, which holds if each pair does.
+func (p *parser) comparison() expr {
+	list := []expr{p.sum()}
+	var ops []string
+	for {
+		op := p.peek().text
+		switch {
+		case p.is(tOp, "==", "!=", "<", ">", "<=", ">="), p.is(tName, "in"):
+			p.pos++
+		case p.is(tName, "not") && p.pos+1 < len(p.toks) && p.toks[p.pos+1] == token{tName, "in"}:
+			op = "not in"
+			p.pos += 2
+		case len(ops) == 0:
+			return list[0]
+		default:
+			return func(c *scope) any {
+				a := list[0](c)
+				for i, op := range ops {
+					b := list[i+1](c)
+					if !compare(op, a, b) {
+						return false
+					}
+					a = b
+				}
+				return true
+			}
 		}
 		ops, list = append(ops, op), append(list, p.sum())
 	}
-	if len(ops) == 0 {
-		return first
-	}
-	return &compareExpr{ops, list, p.line}
 }
 
 // binary parses a chain of operators of one rank.
 func (p *parser) binary(next func() expr, ops ...string) expr {
 	e := next()
-	for {
-		found := ""
-		for _, op := range ops {
-			if p.eat(tOp, op) {
-				found = op
-				break
-			}
-		}
-		if found == "" {
-			return e
-		}
-		e = &binaryExpr{found, e, next(), p.line}
+	for p.is(tOp, ops...) {
+		op := p.peek().text
+		p.pos++
+		a, b := e, next()
+		e = func(c *scope) any { return operate(op, a(c), b(c)) }
 	}
+	return e
 }
 
 func (p *parser) sum() expr     { return p.binary(p.concat, "+", "-") }
 func (p *parser) concat() expr  { return p.binary(p.product, "~") }
 func (p *parser) product() expr { return p.binary(p.power, "*", "/", "//", "%") }
-func (p *parser) power() expr   { return p.binary(func() expr { return p.unary(true) }, "**") }
+func (p *parser) power() expr   { return p.binary(func() expr { return p.filtered(p.unary()) }, "**") }
 
-func (p *parser) unary(filtered bool) expr {
-	if p.depth++; p.depth > 200 {
-		fail(p.line, "expressions are nested too deep")
-	}
-	defer func() { p.depth-- }()
-	var e expr
+func (p *parser) unary() expr {
+	defer p.nested()()
 	switch {
 	case p.eat(tOp, "-"):
-		e = &negExpr{p.unary(false), p.line}
+		e := p.unary()
+		return func(c *scope) any { return operate("-", 0, e(c)) }
 	case p.eat(tOp, "+"):
-		e = p.unary(false)
-	default:
-		e = p.postfix(p.primary())
+		return p.unary()
 	}
-	if filtered {
-		e = p.filters(e)
-	}
-	return e
+	return p.postfix(p.primary())
 }
+
+func constant(v any) expr { return func(*scope) any { return v } }
 
 func (p *parser) primary() expr {
 	t := p.peek()
 	p.pos++
 	switch t.kind {
 	case tString:
-		parts := []string{t.text}
+		text := t.text
 		for p.peek().kind == tString { // strings side by side are one
-			parts = append(parts, p.peek().text)
+			text += p.peek().text
 			p.pos++
 		}
-		return &literal{strings.Join(parts, "")}
-	case tInt:
-		n, err := strconv.Atoi(t.text)
-		if err != nil {
-			fail(p.line, "%s is too large", t.text)
-		}
-		return &literal{n}
-	case tFloat:
-		f, err := strconv.ParseFloat(t.text, 64)
-		if err != nil {
-			fail(p.line, "%s is not a number", t.text)
-		}
-		return &literal{f}
+		return constant(text)
+	case tNumber:
+		return constant(parseNumber(t.text))
 	case tName:
 		switch t.text {
 		case "true", "True":
-			return &literal{true}
+			return constant(true)
 		case "false", "False":
-			return &literal{false}
+			return constant(false)
 		case "none", "None":
-			return &literal{nil}
+			return constant(nil)
 		}
-		return &nameExpr{t.text}
-	case tOp:
+		return func(c *scope) any { return c.get(t.text) }
+	default:
 		switch t.text {
 		case "(":
 			if p.eat(tOp, ")") {
-				return &listExpr{tuple: true}
+				return listOf(nil, true)
 			}
 			e := p.tuple()
 			p.want(")")
 			return e
 		case "[":
-			return &listExpr{items: p.list("]")}
+			var items []expr
+			p.separated("]", func() { items = append(items, p.expr()) })
+			return listOf(items, false)
 		case "{":
 			return p.dict()
 		}
-	default:
 	}
-	fail(p.line, "an expression is missing before %q", t.text)
+	fail("an expression is missing before %q", t.text)
 	return nil
 }
 
-func (p *parser) list(end string) []expr {
-	var items []expr
-	p.separated(end, func() { items = append(items, p.expr()) })
-	return items
+func parseNumber(text string) any {
+	text = strings.ReplaceAll(text, "_", "")
+	if n, err := strconv.Atoi(text); err == nil {
+		return n
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil || !strings.ContainsAny(text, ".eE") {
+		fail("%s is too large", text)
+	}
+	return f
 }
 
 // separated parses elements up to the end, with commas between them. A comma may follow the last one.
@@ -211,105 +212,17 @@ func (p *parser) separated(end string, element func()) {
 }
 
 func (p *parser) dict() expr {
-	d := &dictExpr{}
+	var keys, values []expr
 	p.separated("}", func() {
-		d.keys = append(d.keys, p.expr())
+		keys = append(keys, p.expr())
 		p.want(":")
-		d.values = append(d.values, p.expr())
+		values = append(values, p.expr())
 	})
-	return d
-}
-
-func (p *parser) postfix(e expr) expr {
-	for {
-		switch {
-		case p.eat(tOp, "."):
-			if t := p.peek(); t.kind == tInt {
-				p.pos++
-				n, _ := strconv.Atoi(t.text)
-				e = &itemExpr{e, &literal{n}, p.line}
-				continue
-			}
-			e = &attrExpr{e, p.name(), p.line}
-		case p.eat(tOp, "["):
-			e = p.subscript(e)
-		case p.eat(tOp, "("):
-			e = p.args(&callExpr{fn: e, line: p.line})
-		default:
-			return e
+	return func(c *scope) any {
+		d := NewDict()
+		for i, k := range keys {
+			d.Set(k(c), values[i](c))
 		}
+		return d
 	}
-}
-
-func (p *parser) subscript(e expr) expr {
-	var parts [3]expr
-	n, slice := 0, false
-	for !p.eat(tOp, "]") {
-		if p.eat(tOp, ":") {
-			slice = true
-			if n++; n > 2 {
-				fail(p.line, "a slice has at most three parts")
-			}
-			continue
-		}
-		parts[n] = p.tuple()
-	}
-	if slice {
-		return &sliceExpr{e, parts, p.line}
-	}
-	return &itemExpr{e, parts[0], p.line}
-}
-
-// args parses arguments up to the closing parenthesis.
-func (p *parser) args(c *callExpr) *callExpr {
-	p.separated(")", func() {
-		if p.eat(tOp, "**") || p.eat(tOp, "*") {
-			fail(p.line, "* and ** in calls are not supported")
-		}
-		if p.peek().kind == tName && p.pos+1 < len(p.toks) && p.toks[p.pos+1].kind == tOp && p.toks[p.pos+1].text == "=" {
-			name := p.name()
-			p.pos++
-			c.names, c.named = append(c.names, name), append(c.named, p.expr())
-			return
-		}
-		c.args = append(c.args, p.expr())
-	})
-	return c
-}
-
-// filters parses |filter and is test behind an expression.
-func (p *parser) filters(e expr) expr {
-	for {
-		switch {
-		case p.eat(tOp, "|"):
-			f := &callExpr{fn: e, line: p.line}
-			name := p.name()
-			if p.eat(tOp, "(") {
-				p.args(f)
-			}
-			e = &filterExpr{name: name, call: f}
-		case p.eat(tName, "is"):
-			e = p.test(e)
-		case p.is(tOp, "("):
-			p.pos++
-			e = p.args(&callExpr{fn: e, line: p.line})
-		default:
-			return e
-		}
-	}
-}
-
-func (p *parser) test(e expr) expr {
-	neg := p.eat(tName, "not")
-	t := &testExpr{name: p.name(), call: &callExpr{fn: e, line: p.line}, neg: neg}
-	next := p.peek()
-	switch {
-	case p.eat(tOp, "("):
-		p.args(t.call)
-	case next.kind == tString || next.kind == tInt || next.kind == tFloat,
-		next.kind == tOp && (next.text == "[" || next.text == "{"),
-		next.kind == tName && next.text != "else" && next.text != "or" && next.text != "and" && next.text != "if" && next.text != "is" && next.text != "not" && next.text != "in" && next.text != "recursive":
-		t.call.args = []expr{p.postfix(p.primary())}
-	}
-	return t
 }

@@ -7,122 +7,93 @@ import (
 	"strings"
 )
 
-// applyFilter is a filter by its name.
-func applyFilter(name string, v any, a *arguments) any {
-	if r, ok := textFilter(name, v, a); ok {
-		return r
+// filter changes a value.
+type filter func(v any, a *arguments) any
+
+// filters are the filters by their names.
+func filters() map[string]filter {
+	f := map[string]filter{
+		"trim":        func(v any, a *arguments) any { return strip(str(v), a, true, true) },
+		"string":      func(v any, _ *arguments) any { return str(v) },
+		"safe":        func(v any, _ *arguments) any { return v },
+		"escape":      escape,
+		"e":           escape,
+		"forceescape": escape,
+		"indent":      indent,
+		"wordcount":   func(v any, _ *arguments) any { return len(strings.Fields(str(v))) },
+		"format":      func(v any, a *arguments) any { return percent(str(v), &List{Items: a.list, Tuple: true}) },
+		"default":     orDefault,
+		"d":           orDefault,
+		"length":      length,
+		"count":       length,
+		"int":         toInt,
+		"float":       toFloat,
+		"abs":         absolute,
+		"round":       round,
+		"tojson":      toJSON,
+		"items":       items,
+		"dictsort":    dictSort,
+		"attr":        func(v any, a *arguments) any { return item(v, a.get(0, "name", nil)) },
+		"join": func(v any, a *arguments) any {
+			return join(mapped(v, a.get(1, "attribute", nil)), str(a.get(0, "d", "")))
+		},
+		"first":      func(v any, _ *arguments) any { return item(&List{Items: iterate(v)}, 0) },
+		"last":       func(v any, _ *arguments) any { return item(&List{Items: iterate(v)}, -1) },
+		"list":       func(v any, _ *arguments) any { return &List{Items: slices.Clone(iterate(v))} },
+		"reverse":    reverse,
+		"sort":       sorted,
+		"unique":     unique,
+		"sum":        sum,
+		"min":        func(v any, _ *arguments) any { return extreme(v, slices.MinFunc[[]any]) },
+		"max":        func(v any, _ *arguments) any { return extreme(v, slices.MaxFunc[[]any]) },
+		"map":        mapEach,
+		"select":     func(v any, a *arguments) any { return choose(v, a, false, true) },
+		"reject":     func(v any, a *arguments) any { return choose(v, a, false, false) },
+		"selectattr": func(v any, a *arguments) any { return choose(v, a, true, true) },
+		"rejectattr": func(v any, a *arguments) any { return choose(v, a, true, false) },
 	}
-	if r, ok := listFilter(name, v, a); ok {
-		return r
+	for _, name := range []string{"upper", "lower", "title", "capitalize", "replace"} {
+		f[name] = func(v any, a *arguments) any { return stringMethods[name](str(v), a) }
 	}
-	switch name {
-	case "default", "d":
-		if is[undefined](v) || truth(a.get(1, "boolean", false)) && !truth(v) {
-			return a.get(0, "default_value", "")
-		}
-		return v
-	case "length", "count":
-		switch v := v.(type) {
-		case string:
-			return len([]rune(v))
-		case undefined:
-			return 0
-		}
-		return len(iterate(v, a.line))
-	case "int":
-		return toInt(v, a)
-	case "float":
-		return toFloat(v, a)
-	case "abs":
-		switch n := v.(type) {
-		case int:
-			return max(n, -n)
-		case float64:
-			return math.Abs(n)
-		}
-		fail(a.line, "%s has no absolute value", typeName(v))
-	case "round":
-		return round(v, a)
-	case "tojson":
-		return toJSON(v, a)
-	case "items":
-		if d, ok := v.(*Dict); ok {
-			return d.pairs()
-		}
-		if is[undefined](v) {
-			return &List{}
-		}
-		fail(a.line, "%s has no items", typeName(v))
-	case "dictsort":
-		if d, ok := v.(*Dict); ok {
-			l := d.pairs()
-			slices.SortStableFunc(l.Items, func(x, y any) int {
-				return strings.Compare(strings.ToLower(str(x.(*List).Items[0])), strings.ToLower(str(y.(*List).Items[0])))
-			})
-			return l
-		}
-		fail(a.line, "%s cannot be sorted as a dict", typeName(v))
-	case "attr":
-		return item(v, a.get(0, "name", nil))
-	}
-	fail(a.line, "unknown filter %q", name)
-	return nil
+	return f
 }
 
-func textFilter(name string, v any, a *arguments) (any, bool) {
-	switch name {
-	case "trim":
-		return strip(str(v), a.get(0, "chars", nil), true, true), true
-	case "upper", "lower", "title", "capitalize", "replace":
-		return stringMethod(str(v), name)(a), true
-	case "string":
-		return str(v), true
-	case "safe":
-		return v, true
-	case "escape", "e", "forceescape":
-		return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "'", "&#39;", `"`, "&#34;").Replace(str(v)), true
-	case "indent":
-		return indent(str(v), a), true
-	case "wordcount":
-		return len(strings.Fields(str(v))), true
-	case "format":
-		return percent(str(v), &List{Items: a.list, Tuple: true}, a.line), true
-	}
-	return nil, false
+func escape(v any, _ *arguments) any {
+	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "'", "&#39;", `"`, "&#34;").Replace(str(v))
 }
 
 // indent moves lines to the right.
-func indent(s string, a *arguments) string {
+func indent(v any, a *arguments) any {
 	pad, ok := a.get(0, "width", 4).(string)
 	if !ok {
-		pad = repeat(" ", a.whole(0, "width", 4), a.line)
+		pad = repeat(" ", typed(a, 0, "width", 4))
 	}
-	first, blank := truth(a.get(1, "first", false)), truth(a.get(2, "blank", false))
-	lines := strings.Split(s, "\n")
+	lines := strings.Split(str(v), "\n")
 	for i, l := range lines {
-		if i == 0 && !first || i > 0 && l == "" && !blank {
-			continue
+		if i == 0 && a.yes(1, "first") || i > 0 && (l != "" || a.yes(2, "blank")) {
+			lines[i] = pad + l
 		}
-		lines[i] = pad + l
 	}
 	return strings.Join(lines, "\n")
 }
 
+func orDefault(v any, a *arguments) any {
+	if is[undefined](v) || a.yes(1, "boolean") && !truth(v) {
+		return a.get(0, "default_value", "")
+	}
+	return v
+}
+
+func length(v any, _ *arguments) any { return len(iterate(v)) }
+
 func toInt(v any, a *arguments) any {
-	switch n := v.(type) {
-	case string:
-		if i, err := strconv.Atoi(strings.TrimSpace(n)); err == nil {
-			return i
+	if s, ok := v.(string); ok {
+		v = nil
+		if f, err := strconv.ParseFloat(strings.TrimSpace(s), 64); err == nil {
+			v = f
 		}
-		if f, err := strconv.ParseFloat(strings.TrimSpace(n), 64); err == nil {
-			return int(f)
-		}
-	case float64:
-		return int(n)
-	case int:
-		return n
-	case bool:
-		f, _ := number(n)
+	}
+	if f, ok := number(v); ok {
 		return int(f)
 	}
 	return a.get(0, "default", 0)
@@ -140,81 +111,90 @@ func toFloat(v any, a *arguments) any {
 	return a.get(0, "default", 0.0)
 }
 
+func absolute(v any, _ *arguments) any {
+	switch n := v.(type) {
+	case int:
+		return max(n, -n)
+	case float64:
+		return math.Abs(n)
+	}
+	fail("%s has no absolute value", typeName(v))
+	return nil
+}
+
 func round(v any, a *arguments) any {
 	f, ok := number(v)
 	if !ok {
-		fail(a.line, "%s cannot be rounded", typeName(v))
+		fail("%s cannot be rounded", typeName(v))
 	}
-	scale := math.Pow(10, float64(a.whole(0, "precision", 0)))
-	switch a.word(1, "method", "common") {
-	case "ceil":
-		return math.Ceil(f*scale) / scale
-	case "floor":
-		return math.Floor(f*scale) / scale
+	scale := math.Pow(10, float64(typed(a, 0, "precision", 0)))
+	to := map[string]func(float64) float64{"ceil": math.Ceil, "floor": math.Floor}[typed(a, 1, "method", "")]
+	if to == nil {
+		to = math.RoundToEven
 	}
-	return math.RoundToEven(f*scale) / scale
+	return to(f*scale) / scale
 }
 
-func listFilter(name string, v any, a *arguments) (any, bool) {
-	switch name {
-	case "join":
-		var parts []string
-		for _, it := range mapped(iterate(v, a.line), a.get(1, "attribute", nil)) {
-			parts = append(parts, str(it))
-		}
-		return strings.Join(parts, str(a.get(0, "d", ""))), true
-	case "first", "last":
-		list := iterate(v, a.line)
-		if len(list) == 0 {
-			return undefined(name), true
-		}
-		if name == "first" {
-			return list[0], true
-		}
-		return list[len(list)-1], true
-	case "list":
-		return &List{Items: slices.Clone(iterate(v, a.line))}, true
-	case "reverse":
-		list := slices.Clone(iterate(v, a.line))
-		slices.Reverse(list)
-		if is[string](v) {
-			return applyFilter("join", &List{Items: list}, &arguments{}), true
-		}
-		return &List{Items: list}, true
-	case "sort":
-		return sorted(v, a), true
-	case "unique":
-		l := &List{}
-		for _, it := range iterate(v, a.line) {
-			if !contains(l, it, a.line) {
-				l.Items = append(l.Items, it)
-			}
-		}
-		return l, true
-	case "sum":
-		var total any = 0
-		for _, it := range mapped(iterate(v, a.line), a.get(0, "attribute", nil)) {
-			total = operate("+", total, it, a.line)
-		}
-		return total, true
-	case "min", "max":
-		list := iterate(v, a.line)
-		if len(list) == 0 {
-			return undefined(name), true
-		}
-		cmp := func(x, y any) int { return order(x, y, a.line) }
-		if name == "min" {
-			return slices.MinFunc(list, cmp), true
-		}
-		return slices.MaxFunc(list, cmp), true
-	case "map", "select", "reject", "selectattr", "rejectattr":
-		return choose(name, v, a), true
+func items(v any, _ *arguments) any {
+	if is[undefined](v) {
+		return &List{}
 	}
-	return nil, false
+	d, ok := v.(*Dict)
+	if !ok {
+		fail("%s has no items", typeName(v))
+	}
+	return d.pairs()
+}
+
+func dictSort(v any, a *arguments) any {
+	if !is[*Dict](v) {
+		fail("%s cannot be sorted as a dict", typeName(v))
+	}
+	l := v.(*Dict).pairs()
+	key := func(pair any) string { return strings.ToLower(str(item(pair, 0))) }
+	slices.SortStableFunc(l.Items, func(x, y any) int { return strings.Compare(key(x), key(y)) })
+	return l
+}
+
+func reverse(v any, _ *arguments) any {
+	list := slices.Clone(iterate(v))
+	slices.Reverse(list)
+	if is[string](v) {
+		return join(list, "")
+	}
+	return &List{Items: list}
+}
+
+func unique(v any, _ *arguments) any {
+	l := &List{}
+	for _, it := range iterate(v) {
+		if !contains(l, it) {
+			l.Items = append(l.Items, it)
+		}
+	}
+	return l
+}
+
+func sum(v any, a *arguments) any {
+	var total any = 0
+	for _, it := range mapped(v, a.get(0, "attribute", nil)) {
+		total = operate("+", total, it)
+	}
+	return total
+}
+
+// extreme is the least or the greatest of a list.
+func extreme(v any, find func([]any, func(x, y any) int) any) any {
+	list := iterate(v)
+	if len(list) == 0 {
+		return undefined("")
+	}
+	return find(list, order)
 }
 
 // mapped takes an attribute of each, if one is named.
-func mapped(list []any, attr any) []any {
+func mapped(v, attr any) []any {
+	list := iterate(v)
 	if attr == nil {
 		return list
 	}
@@ -237,69 +217,74 @@ func path(v, attr any) any {
 	return v
 }
 
-func sorted(v any, a *arguments) *List {
-	list := slices.Clone(iterate(v, a.line))
+func sorted(v any, a *arguments) any {
+	list := slices.Clone(iterate(v))
 	attr := a.get(2, "attribute", nil)
-	fold := !truth(a.get(1, "case_sensitive", false))
 	key := func(it any) any {
 		if attr != nil {
 			it = path(it, attr)
 		}
-		if s, ok := it.(string); ok && fold {
+		if s, ok := it.(string); ok && !a.yes(1, "case_sensitive") {
 			return strings.ToLower(s)
 		}
 		return it
 	}
-	back := truth(a.get(0, "reverse", false))
+	back := a.yes(0, "reverse")
 	slices.SortStableFunc(list, func(x, y any) int {
-		n := order(key(x), key(y), a.line)
 		if back {
-			return -n
+			x, y = y, x
 		}
-		return n
+		return order(key(x), key(y))
 	})
 	return &List{Items: list}
 }
 
-// choose is map, select, reject, and selectattr and rejectattr by an attribute. A false value, such as None, has no items.
-func choose(name string, v any, a *arguments) *List {
+// choose is select and reject by a test, of an attribute if attr. A false value, such as None, has no items.
+func choose(v any, a *arguments, attr, keep bool) any {
 	out := &List{}
 	if !truth(v) {
 		return out
 	}
-	for _, it := range iterate(v, a.line) {
-		if name == "map" {
-			out.Items = append(out.Items, mapOne(it, a))
-			continue
-		}
-		args, x := a.list, it
-		if strings.HasSuffix(name, "attr") {
-			if len(args) == 0 {
-				fail(a.line, "%s needs a name", name)
+	for _, it := range iterate(v) {
+		rest, x := a.list, it
+		if attr {
+			if len(rest) == 0 {
+				fail("an attribute to choose by is missing")
 			}
-			x, args = path(it, args[0]), args[1:]
+			x, rest = path(it, rest[0]), rest[1:]
 		}
 		ok := truth(x)
-		if len(args) > 0 {
-			ok = applyTest(str(args[0]), x, &arguments{list: args[1:], line: a.line})
+		if len(rest) > 0 {
+			ok = (&arguments{list: rest[1:], from: a.from}).test(str(rest[0]), x)
 		}
-		if ok != strings.HasPrefix(name, "reject") {
+		if ok == keep {
 			out.Items = append(out.Items, it)
 		}
 	}
 	return out
 }
 
-func mapOne(it any, a *arguments) any {
-	if attr, ok := a.named["attribute"]; ok {
-		v := path(it, attr)
-		if is[undefined](v) {
-			return a.get(9, "default", v)
+// mapEach takes an attribute of each, or applies a filter to each. A false value has no items.
+func mapEach(v any, a *arguments) any {
+	out := &List{}
+	if !truth(v) {
+		return out
+	}
+	attr, named := a.named["attribute"]
+	if !named && len(a.list) == 0 {
+		fail("map needs a filter or an attribute")
+	}
+	for _, it := range iterate(v) {
+		if !named {
+			rest := &arguments{list: a.list[1:], named: a.named, from: a.from}
+			out.Items = append(out.Items, rest.filter(str(a.list[0]), it))
+			continue
 		}
-		return v
+		x := path(it, attr)
+		if otherwise, ok := a.named["default"]; ok && is[undefined](x) {
+			x = otherwise
+		}
+		out.Items = append(out.Items, x)
 	}
-	if len(a.list) == 0 {
-		fail(a.line, "map needs a filter or an attribute")
-	}
-	return applyFilter(str(a.list[0]), it, &arguments{list: a.list[1:], named: a.named, line: a.line})
+	return out
 }

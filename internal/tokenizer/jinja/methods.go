@@ -1,7 +1,6 @@
 package jinja
 
 import (
-	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -9,114 +8,82 @@ import (
 
 // method is the method of a value; nil if it has none of the name.
 func method(v any, name string) any {
-	var f function
 	switch v := v.(type) {
 	case string:
-		f = stringMethod(v, name)
+		return bound(stringMethods[name], v)
 	case *List:
-		f = listMethod(v, name)
+		return bound(listMethods[name], v)
 	case *Dict:
-		f = dictMethod(v, name)
-	}
-	if f == nil {
-		return nil
-	}
-	return f
-}
-
-// word is a string argument.
-func (a *arguments) word(i int, name, otherwise string) string {
-	v := a.get(i, name, otherwise)
-	s, ok := v.(string)
-	if !ok && v != nil {
-		fail(a.line, "%s is %s, not a string", name, typeName(v))
-	}
-	return s
-}
-
-// whole is an integer argument.
-func (a *arguments) whole(i int, name string, otherwise int) int {
-	v := a.get(i, name, otherwise)
-	n, ok := v.(int)
-	if !ok {
-		fail(a.line, "%s is %s, not a number", name, typeName(v))
-	}
-	return n
-}
-
-func stringMethod(s, name string) func(*arguments) any {
-	switch name {
-	case "upper":
-		return func(*arguments) any { return strings.ToUpper(s) }
-	case "lower":
-		return func(*arguments) any { return strings.ToLower(s) }
-	case "title":
-		return func(*arguments) any { return title(s) }
-	case "capitalize":
-		return func(*arguments) any { return capitalize(s) }
-	case "strip", "lstrip", "rstrip":
-		return func(a *arguments) any { return strip(s, a.get(0, "chars", nil), name != "rstrip", name != "lstrip") }
-	case "startswith", "endswith":
-		return func(a *arguments) any { return affix(s, a.get(0, "prefix", ""), name == "startswith", a.line) }
-	case "split", "rsplit":
-		return func(a *arguments) any {
-			return splitText(s, a.get(0, "sep", nil), a.whole(1, "maxsplit", -1), name == "rsplit", a.line)
-		}
-	case "splitlines":
-		return func(*arguments) any {
-			l := &List{}
-			for line := range strings.Lines(s) {
-				l.Items = append(l.Items, strings.TrimRight(line, "\r\n"))
-			}
-			return l
-		}
-	case "replace":
-		return func(a *arguments) any {
-			return strings.Replace(s, a.word(0, "old", ""), a.word(1, "new", ""), a.whole(2, "count", -1))
-		}
-	case "join":
-		return func(a *arguments) any {
-			var parts []string
-			for _, v := range iterate(a.get(0, "iterable", nil), a.line) {
-				parts = append(parts, str(v))
-			}
-			return strings.Join(parts, s)
-		}
-	case "find", "index":
-		return func(a *arguments) any { return runeIndex(s, strings.Index(s, a.word(0, "sub", ""))) }
-	case "rfind":
-		return func(a *arguments) any { return runeIndex(s, strings.LastIndex(s, a.word(0, "sub", ""))) }
-	case "count":
-		return func(a *arguments) any { return strings.Count(s, a.word(0, "sub", "")) }
-	case "removeprefix":
-		return func(a *arguments) any { return strings.TrimPrefix(s, a.word(0, "prefix", "")) }
-	case "removesuffix":
-		return func(a *arguments) any { return strings.TrimSuffix(s, a.word(0, "suffix", "")) }
-	case "isdigit", "isnumeric", "isdecimal":
-		return every(s, unicode.IsDigit)
-	case "isalpha":
-		return every(s, unicode.IsLetter)
-	case "isalnum":
-		return every(s, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) })
-	case "isspace":
-		return every(s, unicode.IsSpace)
-	case "isupper":
-		return func(*arguments) any { return s == strings.ToUpper(s) && s != strings.ToLower(s) }
-	case "islower":
-		return func(*arguments) any { return s == strings.ToLower(s) && s != strings.ToUpper(s) }
-	case "format":
-		return func(a *arguments) any { return braceFormat(s, a) }
+		return bound(dictMethods[name], v)
 	}
 	return nil
 }
 
-func every(s string, is func(rune) bool) func(*arguments) any {
-	return func(*arguments) any {
+// bound makes a function of the method of a value.
+func bound[T any](m func(T, *arguments) any, v T) any {
+	if m == nil {
+		return nil
+	}
+	return function(func(a *arguments) any { return m(v, a) })
+}
+
+var stringMethods = map[string]func(s string, a *arguments) any{
+	"upper":        func(s string, _ *arguments) any { return strings.ToUpper(s) },
+	"lower":        func(s string, _ *arguments) any { return strings.ToLower(s) },
+	"title":        func(s string, _ *arguments) any { return title(s) },
+	"capitalize":   func(s string, _ *arguments) any { return capitalize(s) },
+	"strip":        func(s string, a *arguments) any { return strip(s, a, true, true) },
+	"lstrip":       func(s string, a *arguments) any { return strip(s, a, true, false) },
+	"rstrip":       func(s string, a *arguments) any { return strip(s, a, false, true) },
+	"startswith":   func(s string, a *arguments) any { return affix(s, a.get(0, "prefix", ""), strings.HasPrefix) },
+	"endswith":     func(s string, a *arguments) any { return affix(s, a.get(0, "suffix", ""), strings.HasSuffix) },
+	"removeprefix": func(s string, a *arguments) any { return strings.TrimPrefix(s, typed(a, 0, "prefix", "")) },
+	"removesuffix": func(s string, a *arguments) any { return strings.TrimSuffix(s, typed(a, 0, "suffix", "")) },
+	"split":        func(s string, a *arguments) any { return split(s, a, false) },
+	"rsplit":       func(s string, a *arguments) any { return split(s, a, true) },
+	"splitlines": func(s string, _ *arguments) any {
+		l := &List{}
+		for line := range strings.Lines(s) {
+			l.Items = append(l.Items, strings.TrimRight(line, "\r\n"))
+		}
+		return l
+	},
+	"replace": func(s string, a *arguments) any {
+		return strings.Replace(s, typed(a, 0, "old", ""), typed(a, 1, "new", ""), typed(a, 2, "count", -1))
+	},
+	"join":      func(s string, a *arguments) any { return join(iterate(a.get(0, "iterable", nil)), s) },
+	"find":      func(s string, a *arguments) any { return place(s, strings.Index(s, typed(a, 0, "sub", ""))) },
+	"index":     func(s string, a *arguments) any { return place(s, strings.Index(s, typed(a, 0, "sub", ""))) },
+	"rfind":     func(s string, a *arguments) any { return place(s, strings.LastIndex(s, typed(a, 0, "sub", ""))) },
+	"count":     func(s string, a *arguments) any { return strings.Count(s, typed(a, 0, "sub", "")) },
+	"isdigit":   every(unicode.IsDigit),
+	"isnumeric": every(unicode.IsDigit),
+	"isdecimal": every(unicode.IsDigit),
+	"isalpha":   every(unicode.IsLetter),
+	"isalnum":   every(func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }),
+	"isspace":   every(unicode.IsSpace),
+	"isupper":   func(s string, _ *arguments) any { return s == strings.ToUpper(s) && s != strings.ToLower(s) },
+	"islower":   func(s string, _ *arguments) any { return s == strings.ToLower(s) && s != strings.ToUpper(s) },
+	"format":    func(s string, a *arguments) any { return braceFormat(s, a) },
+}
+
+// every makes a method that tests all characters.
+func every(is func(rune) bool) func(string, *arguments) any {
+	return func(s string, _ *arguments) any {
 		return s != "" && strings.IndexFunc(s, func(r rune) bool { return !is(r) }) < 0
 	}
 }
 
-func runeIndex(s string, at int) int {
+func join(list []any, by string) string {
+	parts := make([]string, len(list))
+	for i, v := range list {
+		parts[i] = str(v)
+	}
+	return strings.Join(parts, by)
+}
+
+// place is a place in characters instead of bytes.
+func place(s string, at int) int {
 	if at < 0 {
 		return -1
 	}
@@ -143,12 +110,12 @@ func capitalize(s string) string {
 	return string(r)
 }
 
-// space tells what Python strips and splits at.
-func space(r rune) bool { return unicode.IsSpace(r) || r >= 0x1C && r <= 0x1F }
+// white tells what Python strips and splits at.
+func white(r rune) bool { return unicode.IsSpace(r) || r >= 0x1C && r <= 0x1F }
 
-func strip(s string, chars any, left, right bool) string {
-	cut := space
-	if set, ok := chars.(string); ok {
+func strip(s string, a *arguments, left, right bool) string {
+	cut := white
+	if set, ok := a.get(0, "chars", nil).(string); ok {
 		cut = func(r rune) bool { return strings.ContainsRune(set, r) }
 	}
 	if left {
@@ -160,153 +127,112 @@ func strip(s string, chars any, left, right bool) string {
 	return s
 }
 
-func affix(s string, v any, front bool, line int) bool {
+// affix reports whether a string has a beginning or an end, or one of several.
+func affix(s string, v any, has func(s, part string) bool) bool {
 	switch v := v.(type) {
 	case string:
-		if front {
-			return strings.HasPrefix(s, v)
-		}
-		return strings.HasSuffix(s, v)
+		return has(s, v)
 	case *List:
-		return slices.ContainsFunc(v.Items, func(it any) bool { return affix(s, it, front, line) })
+		return slices.ContainsFunc(v.Items, func(it any) bool { return affix(s, it, has) })
 	}
-	fail(line, "%s is no beginning or end of a string", typeName(v))
+	fail("%s is no beginning or end of a string", typeName(v))
 	return false
 }
 
-func splitText(s string, sep any, most int, right bool, line int) *List {
+func split(s string, a *arguments, right bool) *List {
+	sep, most := a.get(0, "sep", nil), typed(a, 1, "maxsplit", -1)
 	l := &List{}
 	if sep == nil {
-		for _, f := range strings.FieldsFunc(s, space) {
+		for f := range strings.FieldsFuncSeq(s, white) {
 			l.Items = append(l.Items, f)
 		}
 		return l
 	}
 	by, ok := sep.(string)
 	if !ok || by == "" {
-		fail(line, "a string cannot be split at %s", repr(sep))
+		fail("a string cannot be split at %s", repr(sep))
 	}
-	if !right || most < 0 {
-		n := -1
-		if most >= 0 {
-			n = most + 1
+	parts := strings.Split(s, by)
+	if n := len(parts) - 1 - most; most >= 0 && n > 0 && right {
+		parts = append([]string{strings.Join(parts[:n+1], by)}, parts[n+1:]...)
+	} else if most >= 0 && n > 0 {
+		parts = append(parts[:most:most], strings.Join(parts[most:], by))
+	}
+	for _, part := range parts {
+		l.Items = append(l.Items, part)
+	}
+	return l
+}
+
+var listMethods = map[string]func(l *List, a *arguments) any{
+	"append": func(l *List, a *arguments) any { l.Items = append(l.Items, a.get(0, "object", nil)); return nil },
+	"extend": func(l *List, a *arguments) any {
+		l.Items = append(l.Items, iterate(a.get(0, "iterable", nil))...)
+		return nil
+	},
+	"insert": func(l *List, a *arguments) any {
+		at := typed(a, 0, "index", 0)
+		if at < 0 {
+			at += len(l.Items)
 		}
-		for _, part := range strings.SplitN(s, by, n) {
-			l.Items = append(l.Items, part)
+		l.Items = slices.Insert(l.Items, min(max(at, 0), len(l.Items)), a.get(1, "object", nil))
+		return nil
+	},
+	"pop": func(l *List, a *arguments) any {
+		i, ok := index(a.get(0, "index", -1), len(l.Items))
+		if !ok {
+			fail("pop from a list that is too short")
+		}
+		v := l.Items[i]
+		l.Items = slices.Delete(slices.Clone(l.Items), i, i+1)
+		return v
+	},
+	"index": func(l *List, a *arguments) any {
+		v := a.get(0, "value", nil)
+		i := slices.IndexFunc(l.Items, func(it any) bool { return equal(it, v) })
+		if i < 0 {
+			fail("%s is not in the list", repr(v))
+		}
+		return i
+	},
+	"count": func(l *List, a *arguments) any {
+		n := 0
+		for _, v := range l.Items {
+			if equal(v, a.get(0, "value", nil)) {
+				n++
+			}
+		}
+		return n
+	},
+	"reverse": func(l *List, _ *arguments) any { slices.Reverse(l.Items); return nil },
+}
+
+var dictMethods = map[string]func(d *Dict, a *arguments) any{
+	"items": func(d *Dict, _ *arguments) any { return d.pairs() },
+	"keys":  func(d *Dict, _ *arguments) any { return &List{Items: slices.Clone(d.keys)} },
+	"values": func(d *Dict, _ *arguments) any {
+		l := &List{}
+		for _, k := range d.keys {
+			l.Items = append(l.Items, d.values[k])
 		}
 		return l
-	}
-	for ; most > 0; most-- {
-		i := strings.LastIndex(s, by)
-		if i < 0 {
-			break
-		}
-		l.Items = append(l.Items, s[i+len(by):])
-		s = s[:i]
-	}
-	l.Items = append(l.Items, s)
-	slices.Reverse(l.Items)
-	return l
-}
-
-func listMethod(l *List, name string) func(*arguments) any {
-	switch name {
-	case "append":
-		return func(a *arguments) any { l.Items = append(l.Items, a.get(0, "object", nil)); return nil }
-	case "extend":
-		return func(a *arguments) any {
-			l.Items = append(l.Items, iterate(a.get(0, "iterable", nil), a.line)...)
-			return nil
-		}
-	case "insert":
-		return func(a *arguments) any {
-			at := a.whole(0, "index", 0)
-			if at < 0 {
-				at += len(l.Items)
-			}
-			l.Items = slices.Insert(l.Items, min(max(at, 0), len(l.Items)), a.get(1, "object", nil))
-			return nil
-		}
-	case "pop":
-		return func(a *arguments) any {
-			i, ok := index(a.get(0, "index", -1), len(l.Items))
-			if !ok {
-				fail(a.line, "pop from a list that is too short")
-			}
-			v := l.Items[i]
-			l.Items = slices.Delete(slices.Clone(l.Items), i, i+1)
+	},
+	"get": func(d *Dict, a *arguments) any {
+		if v, ok := d.Get(a.get(0, "key", nil)); ok {
 			return v
 		}
-	case "index":
-		return func(a *arguments) any {
-			i := slices.IndexFunc(l.Items, func(v any) bool { return equal(v, a.get(0, "value", nil)) })
-			if i < 0 {
-				fail(a.line, "%s is not in the list", repr(a.get(0, "value", nil)))
+		return a.get(1, "default", nil)
+	},
+	"update": func(d *Dict, a *arguments) any {
+		if o, ok := a.get(0, "other", nil).(*Dict); ok {
+			for _, k := range o.keys {
+				d.Set(k, o.values[k])
 			}
-			return i
 		}
-	case "count":
-		return func(a *arguments) any {
-			n := 0
-			for _, v := range l.Items {
-				if equal(v, a.get(0, "value", nil)) {
-					n++
-				}
-			}
-			return n
+		for k, v := range a.named {
+			d.Set(k, v)
 		}
-	case "reverse":
-		return func(*arguments) any { slices.Reverse(l.Items); return nil }
-	}
-	return nil
-}
-
-func dictMethod(d *Dict, name string) func(*arguments) any {
-	switch name {
-	case "items":
-		return func(*arguments) any { return d.pairs() }
-	case "keys":
-		return func(*arguments) any { return &List{Items: slices.Clone(d.keys)} }
-	case "values":
-		return func(*arguments) any {
-			l := &List{}
-			for _, k := range d.keys {
-				l.Items = append(l.Items, d.values[k])
-			}
-			return l
-		}
-	case "get":
-		return func(a *arguments) any {
-			if v, ok := d.Get(a.get(0, "key", nil)); ok {
-				return v
-			}
-			return a.get(1, "default", nil)
-		}
-	case "update":
-		return func(a *arguments) any {
-			if o, ok := a.get(0, "other", nil).(*Dict); ok {
-				for _, k := range o.keys {
-					d.Set(k, o.values[k])
-				}
-			}
-			for k, v := range a.named {
-				d.Set(k, v)
-			}
-			return nil
-		}
-	case "copy":
-		return func(*arguments) any { return d.copy() }
-	}
-	return nil
-}
-
-func (d *Dict) copy() *Dict { return &Dict{keys: slices.Clone(d.keys), values: maps.Clone(d.values)} }
-
-// pairs are the keys with their values.
-func (d *Dict) pairs() *List {
-	l := &List{}
-	for _, k := range d.keys {
-		l.Items = append(l.Items, &List{Items: []any{k, d.values[k]}, Tuple: true})
-	}
-	return l
+		return nil
+	},
+	"copy": func(d *Dict, _ *arguments) any { return d.copy() },
 }

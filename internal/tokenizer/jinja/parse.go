@@ -2,33 +2,8 @@ package jinja
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 )
-
-// Template is a parsed template. It is safe for concurrent use.
-type Template struct{ body []stmt }
-
-// Parse parses a template.
-func Parse(src string) (t *Template, err error) {
-	defer catch(&err)
-	p := &parser{parts: lex(src)}
-	body, _ := p.body()
-	return &Template{body}, nil
-}
-
-func catch(err *error) {
-	switch r := recover().(type) {
-	case nil:
-	case failure:
-		*err = r.err
-	default:
-		panic(r)
-	}
-}
-
-// stmt is a statement.
-type stmt interface{ run(c *context) }
 
 type parser struct {
 	parts []part
@@ -39,53 +14,79 @@ type parser struct {
 	depth int
 }
 
-// body parses statements up to a tag with one of the names, which is consumed up to its name.
-func (p *parser) body(ends ...string) ([]stmt, string) {
+// Parse parses a template.
+func Parse(src string) (t *Template, err error) {
+	p := &parser{}
+	defer func() { err = recovered(recover(), p.line) }()
+	p.parts = lex(src, &p.line)
+	body, _ := p.body()
+	return &Template{body, filters(), tests()}, nil
+}
+
+// nested counts how deep the parser is in tags and expressions; the function it returns is for the way out.
+func (p *parser) nested() func() {
 	if p.depth++; p.depth > 200 {
-		fail(p.line, "tags are nested too deep")
+		fail("tags and expressions are nested too deep")
 	}
-	defer func() { p.depth-- }()
+	return func() { p.depth-- }
+}
+
+// body parses statements up to a tag with one of the names, which is consumed up to its name.
+func (p *parser) body(ends ...string) (stmt, string) {
+	defer p.nested()()
 	var list []stmt
 	for p.at < len(p.parts) {
 		part := p.parts[p.at]
 		p.at++
-		switch part.kind {
-		case 't':
-			list = append(list, text(part.text))
+		if part.kind == 't' {
+			list = append(list, func(c *scope) jump { c.out.WriteString(part.text); return "" })
 			continue
-		case 'v':
-			p.open(part)
+		}
+		p.toks, p.pos, p.line = part.tokens, 0, part.line
+		var run stmt
+		if part.kind == '{' {
 			e := p.tuple()
 			p.done()
-			list = append(list, &output{e})
-			continue
+			run = func(c *scope) jump { c.out.WriteString(str(e(c))); return "" }
+		} else {
+			name := p.name()
+			if slices.Contains(ends, name) {
+				return block(list), name
+			}
+			run = p.statement(name)
 		}
-		p.open(part)
-		name := p.name()
-		if slices.Contains(ends, name) {
-			return list, name
-		}
-		list = append(list, p.statement(name))
+		list = append(list, func(c *scope) jump { c.line = part.line; return run(c) })
 	}
 	if len(ends) > 0 {
-		fail(p.line, "%s is missing", strings.Join(ends, " or "))
+		fail("%s is missing", strings.Join(ends, " or "))
 	}
-	return list, ""
+	return block(list), ""
 }
 
-// block parses the end of a tag, and statements up to the tag that ends the block.
-func (p *parser) block(end string) []stmt {
+// block runs statements up to a jump.
+func block(list []stmt) stmt {
+	return func(c *scope) jump {
+		for _, s := range list {
+			c.step()
+			if j := s(c); j != "" {
+				return j
+			}
+		}
+		return ""
+	}
+}
+
+// until parses the end of a tag, and statements up to the tag that ends the block.
+func (p *parser) until(end string) stmt {
 	p.done()
 	body, _ := p.body(end)
 	p.done()
 	return body
 }
 
-func (p *parser) open(part part) { p.toks, p.pos, p.line = part.tokens, 0, part.line }
-
 func (p *parser) done() {
 	if p.pos < len(p.toks) {
-		fail(p.line, "unexpected %q", p.toks[p.pos].text)
+		fail("unexpected %q", p.toks[p.pos].text)
 	}
 }
 
@@ -93,12 +94,12 @@ func (p *parser) peek() token {
 	if p.pos < len(p.toks) {
 		return p.toks[p.pos]
 	}
-	return token{kind: tEnd, line: p.line}
+	return token{}
 }
 
-func (p *parser) is(kind tokenKind, text string) bool {
+func (p *parser) is(kind tokenKind, texts ...string) bool {
 	t := p.peek()
-	return t.kind == kind && t.text == text
+	return t.kind == kind && slices.Contains(texts, t.text)
 }
 
 func (p *parser) eat(kind tokenKind, text string) bool {
@@ -111,14 +112,14 @@ func (p *parser) eat(kind tokenKind, text string) bool {
 
 func (p *parser) want(op string) {
 	if !p.eat(tOp, op) {
-		fail(p.line, "%q is missing before %q", op, p.peek().text)
+		fail("%q is missing before %q", op, p.peek().text)
 	}
 }
 
 func (p *parser) name() string {
 	t := p.peek()
 	if t.kind != tName {
-		fail(p.line, "a name is missing before %q", t.text)
+		fail("a name is missing before %q", t.text)
 	}
 	p.pos++
 	return t.text
@@ -136,174 +137,165 @@ func (p *parser) statement(name string) stmt {
 		return p.macro()
 	case "break", "continue":
 		p.done()
-		return jump(name)
+		return func(*scope) jump { return jump(name) }
 	case "generation": // marks the model's own text; it changes nothing
-		return block(p.block("endgeneration"))
+		return p.until("endgeneration")
 	case "filter":
-		first := &filterExpr{name: p.name(), call: &callExpr{fn: &stored{}, line: p.line}}
-		if p.eat(tOp, "(") {
-			p.args(first.call)
+		apply := p.filters(p.filter())
+		body := p.until("endfilter")
+		return func(c *scope) jump {
+			in := c.child(c.depth + 1)
+			c.out.WriteString(str(apply(in, in.capture(body))))
+			return ""
 		}
-		return &filterBlock{filters: p.filters(first), body: p.block("endfilter")}
 	case "call":
 		return p.call()
 	case "do":
 		e := p.tuple()
 		p.done()
-		return &discard{e}
+		return func(c *scope) jump { e(c); return "" }
 	}
-	fail(p.line, "unknown tag %q", name)
+	fail("unknown tag %q", name)
 	return nil
 }
 
 func (p *parser) ifs() stmt {
-	s := &ifStmt{}
-	for {
-		test := p.tuple()
-		p.done()
-		body, end := p.body("elif", "else", "endif")
-		s.tests, s.bodies = append(s.tests, test), append(s.bodies, body)
-		if end == "elif" {
-			continue
-		}
-		if end == "else" {
-			s.otherwise = p.block("endif")
-		} else {
-			p.done()
-		}
-		return s
-	}
-}
-
-func (p *parser) loop() stmt {
-	s := &forStmt{line: p.line}
-	s.names = p.targets()
-	if !p.eat(tName, "in") {
-		fail(p.line, "for without in")
-	}
-	s.over = p.tupleOf(p.orTest)
-	if p.eat(tName, "if") {
-		s.cond = p.expr()
-	}
-	s.recursive = p.eat(tName, "recursive")
+	test := p.tuple()
 	p.done()
-	var end string
-	s.body, end = p.body("else", "endfor")
-	if end == "else" {
-		s.otherwise = p.block("endfor")
-	} else {
+	then, end := p.body("elif", "else", "endif")
+	otherwise := block(nil)
+	switch end {
+	case "elif":
+		otherwise = p.ifs()
+	case "else":
+		otherwise = p.until("endif")
+	default:
 		p.done()
 	}
-	return s
+	return func(c *scope) jump {
+		if truth(test(c)) {
+			return then(c)
+		}
+		return otherwise(c)
+	}
 }
 
-// targets are the names that a loop or an assignment fills.
-func (p *parser) targets() []string {
+// targets are the names that a loop or an assignment fills; bind gives them their values.
+func (p *parser) targets() (names []string, bind func(c *scope, v any)) {
 	paren := p.eat(tOp, "(")
-	names := []string{p.name()}
+	names = []string{p.name()}
 	for p.eat(tOp, ",") {
 		names = append(names, p.name())
 	}
 	if paren {
 		p.want(")")
 	}
-	return names
+	return names, func(c *scope, v any) {
+		values := []any{v}
+		if len(names) > 1 {
+			values = iterate(v)
+		}
+		if len(values) != len(names) {
+			fail("%d values for %d names", len(values), len(names))
+		}
+		for i, n := range names {
+			c.vars[n] = values[i]
+		}
+	}
 }
 
 func (p *parser) set() stmt {
-	s := &setStmt{line: p.line}
-	s.names = p.targets()
-	if len(s.names) == 1 && p.eat(tOp, ".") {
-		s.attr = p.name()
+	names, bind := p.targets()
+	if len(names) == 1 && p.eat(tOp, ".") {
+		attr := p.name()
+		bind = func(c *scope, v any) {
+			d, ok := c.get(names[0]).(*Dict)
+			if !ok {
+				fail("%s is no namespace", names[0])
+			}
+			d.Set(attr, v)
+		}
 	}
 	if p.eat(tOp, "=") {
-		s.value = p.tuple()
+		value := p.tuple()
 		p.done()
-		return s
+		return func(c *scope) jump { bind(c, value(c)); return "" }
 	}
-	if p.is(tOp, "|") {
-		s.filters = p.filters(&s.stored)
+	apply := p.filters(func(_ *scope, v any) any { return v })
+	body := p.until("endset")
+	return func(c *scope) jump {
+		in := c.child(c.depth + 1)
+		bind(c, apply(in, in.capture(body)))
+		return ""
 	}
-	s.body = p.block("endset")
-	return s
+}
+
+// parameters are those of a macro.
+type parameters struct {
+	names    []string
+	defaults []expr
+}
+
+// parameters parses parameters up to the closing parenthesis.
+func (p *parser) parameters() (q parameters) {
+	for !p.eat(tOp, ")") {
+		if len(q.names) > 0 {
+			p.want(",")
+		}
+		name := p.name()
+		value := expr(func(*scope) any { return undefined(name) })
+		if p.eat(tOp, "=") {
+			value = p.expr()
+		}
+		q.names, q.defaults = append(q.names, name), append(q.defaults, value)
+	}
+	return q
+}
+
+// function makes a function of a body in a scope.
+func (q parameters) function(at *scope, body stmt) function {
+	return func(a *arguments) any {
+		in := at.child(a.from.depth + 1)
+		for i, name := range q.names {
+			v, ok := a.lookup(i, name)
+			if !ok {
+				v = q.defaults[i](in)
+			}
+			in.vars[name] = v
+		}
+		if v, ok := a.named["caller"]; ok {
+			in.vars["caller"] = v
+		}
+		return in.capture(body)
+	}
 }
 
 func (p *parser) macro() stmt {
-	s := &macroStmt{name: p.name()}
+	name := p.name()
 	p.want("(")
-	s.params = p.params()
-	s.body = p.block("endmacro")
-	return s
-}
-
-// params are the parameters of a macro up to the closing parenthesis.
-func (p *parser) params() []param {
-	var list []param
-	for !p.eat(tOp, ")") {
-		if len(list) > 0 {
-			p.want(",")
-		}
-		q := param{name: p.name()}
-		if p.eat(tOp, "=") {
-			q.value = p.expr()
-		}
-		list = append(list, q)
+	params := p.parameters()
+	body := p.until("endmacro")
+	return func(c *scope) jump {
+		c.vars[name] = params.function(c, body)
+		return ""
 	}
-	return list
 }
 
+// callerVar has the block of a call tag in the scope of its expression. No name of a template has a space.
+const callerVar = "call block"
+
+// call parses a block that the macro gets as its caller.
 func (p *parser) call() stmt {
-	s := &callBlock{}
+	var params parameters
 	if p.eat(tOp, "(") {
-		s.params = p.params()
+		params = p.parameters()
 	}
-	e, ok := p.expr().(*callExpr)
-	if !ok {
-		fail(p.line, "call needs a call")
+	e := p.expr()
+	body := p.until("endcall")
+	return func(c *scope) jump {
+		in := c.child(c.depth + 1)
+		in.vars[callerVar] = params.function(c, body)
+		c.out.WriteString(str(e(in)))
+		return ""
 	}
-	s.call = e
-	s.body = p.block("endcall")
-	return s
-}
-
-// escapes are the characters that a backslash and a letter stand for.
-var escapes = map[byte]byte{
-	'n': '\n', 't': '\t', 'r': '\r', 'f': '\f', 'v': '\v', 'b': '\b', 'a': '\a', '0': 0, '\\': '\\', '\'': '\'', '"': '"',
-}
-
-// unescape reads the escapes of a Python string.
-func unescape(s string, line int) string {
-	if !strings.Contains(s, "\\") {
-		return s
-	}
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] != '\\' || i+1 == len(s) {
-			b.WriteByte(s[i])
-			continue
-		}
-		i++
-		if plain, ok := escapes[s[i]]; ok {
-			b.WriteByte(plain)
-			continue
-		}
-		switch c := s[i]; c {
-		case '\n':
-		case 'x', 'u', 'U':
-			n := map[byte]int{'x': 2, 'u': 4, 'U': 8}[c]
-			if i+n >= len(s)+0 && i+n > len(s)-1 {
-				fail(line, "an escape ends too early")
-			}
-			r, err := strconv.ParseUint(s[i+1:i+1+n], 16, 32)
-			if err != nil {
-				fail(line, "\\%c%s is no character", c, s[i+1:i+1+n])
-			}
-			b.WriteRune(rune(r))
-			i += n
-		default:
-			b.WriteByte('\\')
-			b.WriteByte(c)
-		}
-	}
-	return b.String()
 }

@@ -3,6 +3,7 @@ package jinja
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,10 +28,8 @@ func NewDict() *Dict { return &Dict{values: map[any]any{}} }
 
 // Set sets a key; a key that is not a string, number or boolean is refused.
 func (d *Dict) Set(key, v any) {
-	switch key.(type) {
-	case string, int, float64, bool, nil:
-	default:
-		fail(0, "%s cannot be a key", typeName(key))
+	if !hashable(key) {
+		fail("%s cannot be a key", typeName(key))
 	}
 	if _, ok := d.values[key]; !ok {
 		d.keys = append(d.keys, key)
@@ -40,12 +39,19 @@ func (d *Dict) Set(key, v any) {
 
 // Get finds a key.
 func (d *Dict) Get(key any) (any, bool) {
+	if !hashable(key) {
+		return nil, false
+	}
+	v, ok := d.values[key]
+	return v, ok
+}
+
+func hashable(key any) bool {
 	switch key.(type) {
 	case string, int, float64, bool, nil:
-		v, ok := d.values[key]
-		return v, ok
+		return true
 	}
-	return nil, false
+	return false
 }
 
 // Each calls fn with every key that is a string.
@@ -57,49 +63,33 @@ func (d *Dict) Each(fn func(key string, v any)) {
 	}
 }
 
+func (d *Dict) copy() *Dict { return &Dict{keys: slices.Clone(d.keys), values: maps.Clone(d.values)} }
+
+// pairs are the keys with their values.
+func (d *Dict) pairs() *List {
+	l := &List{}
+	for _, k := range d.keys {
+		l.Items = append(l.Items, &List{Items: []any{k, d.values[k]}, Tuple: true})
+	}
+	return l
+}
+
 // undefined is a name that has no value.
 type undefined string
 
 // function is what can be called.
 type function func(a *arguments) any
 
-// arguments are those of a call.
-type arguments struct {
-	list  []any
-	named map[string]any
-	from  *context
-	line  int
-}
-
-// get is an argument by place or name.
-func (a *arguments) get(i int, name string, otherwise any) any {
-	if i < len(a.list) {
-		return a.list[i]
-	}
-	if v, ok := a.named[name]; ok {
-		return v
-	}
-	return otherwise
-}
-
-// loopValue is the loop variable.
-type loopValue struct {
-	items []any
-	at    int
-	depth int
-	again func(any) string
+// is reports whether a value is of a type.
+func is[T any](v any) bool {
+	_, ok := v.(T)
+	return ok
 }
 
 func truth(v any) bool {
 	switch v := v.(type) {
 	case nil, undefined:
 		return false
-	case bool:
-		return v
-	case int:
-		return v != 0
-	case float64:
-		return v != 0
 	case string:
 		return v != ""
 	case *List:
@@ -107,7 +97,8 @@ func truth(v any) bool {
 	case *Dict:
 		return len(v.keys) > 0
 	}
-	return true
+	n, ok := number(v)
+	return !ok || n != 0
 }
 
 func typeName(v any) string {
@@ -164,13 +155,14 @@ func repr(v any) string {
 		for i, it := range v.Items {
 			parts[i] = repr(it)
 		}
-		if v.Tuple && len(parts) == 1 {
-			return "(" + parts[0] + ",)"
+		text := strings.Join(parts, ", ")
+		switch {
+		case v.Tuple && len(parts) == 1:
+			return "(" + text + ",)"
+		case v.Tuple:
+			return "(" + text + ")"
 		}
-		if v.Tuple {
-			return "(" + strings.Join(parts, ", ") + ")"
-		}
-		return "[" + strings.Join(parts, ", ") + "]"
+		return "[" + text + "]"
 	case *Dict:
 		parts := make([]string, len(v.keys))
 		for i, k := range v.keys {
@@ -183,35 +175,31 @@ func repr(v any) string {
 
 // quote writes a string as Python does.
 func quote(s string) string {
-	q := "'"
+	q := '\''
 	if strings.Contains(s, "'") && !strings.Contains(s, `"`) {
-		q = `"`
+		q = '"'
 	}
 	var b strings.Builder
-	b.WriteString(q)
+	b.WriteRune(q)
 	for _, r := range s {
 		switch {
-		case r == '\\' || string(r) == q:
+		case r == '\\' || r == q:
 			b.WriteByte('\\')
 			b.WriteRune(r)
-		case r == '\n':
-			b.WriteString(`\n`)
-		case r == '\t':
-			b.WriteString(`\t`)
-		case r == '\r':
-			b.WriteString(`\r`)
+		case strings.ContainsRune("\n\t\r", r):
+			b.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
 		case r < 0x20 || r == 0x7F:
 			fmt.Fprintf(&b, `\x%02x`, r)
 		default:
 			b.WriteRune(r)
 		}
 	}
-	b.WriteString(q)
+	b.WriteRune(q)
 	return b.String()
 }
 
 // iterate is what a loop goes over.
-func iterate(v any, line int) []any {
+func iterate(v any) []any {
 	switch v := v.(type) {
 	case *List:
 		return v.Items
@@ -226,7 +214,7 @@ func iterate(v any, line int) []any {
 	case undefined:
 		return nil
 	}
-	fail(line, "%s cannot be looped over", typeName(v))
+	fail("%s cannot be looped over", typeName(v))
 	return nil
 }
 
@@ -251,34 +239,22 @@ func equal(a, b any) bool {
 		return ok && x == y
 	}
 	switch a := a.(type) {
-	case nil:
-		return b == nil
-	case string:
-		s, ok := b.(string)
-		return ok && a == s
+	case nil, string:
+		return a == b
 	case undefined:
-		_, ok := b.(undefined)
-		return ok
+		return is[undefined](b)
 	case *List:
 		l, ok := b.(*List)
 		return ok && slices.EqualFunc(a.Items, l.Items, equal)
 	case *Dict:
 		d, ok := b.(*Dict)
-		if !ok || len(a.keys) != len(d.keys) {
-			return false
-		}
-		for _, k := range a.keys {
-			if v, ok := d.values[k]; !ok || !equal(a.values[k], v) {
-				return false
-			}
-		}
-		return true
+		return ok && maps.EqualFunc(a.values, d.values, equal)
 	}
 	return false
 }
 
 // order compares two values that have an order.
-func order(a, b any, line int) int {
+func order(a, b any) int {
 	x, ok1 := number(a)
 	y, ok2 := number(b)
 	if ok1 && ok2 {
@@ -292,24 +268,24 @@ func order(a, b any, line int) int {
 	l, ok1 := a.(*List)
 	m, ok2 := b.(*List)
 	if ok1 && ok2 {
-		return slices.CompareFunc(l.Items, m.Items, func(p, q any) int { return order(p, q, line) })
+		return slices.CompareFunc(l.Items, m.Items, order)
 	}
-	fail(line, "%s and %s have no order", typeName(a), typeName(b))
+	fail("%s and %s have no order", typeName(a), typeName(b))
 	return 0
 }
 
 // contains is Python's in.
-func contains(in, v any, line int) bool {
+func contains(in, v any) bool {
 	switch in := in.(type) {
 	case string:
 		s, ok := v.(string)
 		if !ok {
-			fail(line, "%s cannot be in a string", typeName(v))
+			fail("%s cannot be in a string", typeName(v))
 		}
 		return strings.Contains(in, s)
 	case *Dict:
 		_, ok := in.Get(v)
 		return ok
 	}
-	return slices.ContainsFunc(iterate(in, line), func(it any) bool { return equal(it, v) })
+	return slices.ContainsFunc(iterate(in), func(it any) bool { return equal(it, v) })
 }

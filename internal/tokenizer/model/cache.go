@@ -1,6 +1,6 @@
 package model
 
-import "math/bits"
+import "hash/maphash"
 
 // The cache holds words of up to cacheKey bytes that have up to cacheIDs tokens; an entry fills one cache line.
 const (
@@ -17,49 +17,15 @@ type cacheEntry struct {
 
 // cache is a direct-mapped table: a new word takes the place of the old one, so it never grows.
 type cache struct {
-	slots []cacheEntry
+	slots [cacheSlots]cacheEntry
+	seed  maphash.Seed
 }
 
-func newCache() *cache { return &cache{slots: make([]cacheEntry, cacheSlots)} }
+func newCache() *cache { return &cache{seed: maphash.MakeSeed()} }
 
-// slot is where a word of 1 to cacheKey bytes belongs.
+// slot is where a word belongs.
 func (c *cache) slot(word string) *cacheEntry {
-	return &c.slots[hashWord(word)>>(64-15)]
-}
-
-// hashWord mixes the words of eight bytes of a short string.
-func hashWord(w string) uint64 {
-	const k0, k1 = 0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93
-	n := len(w)
-	h := uint64(n) * k1
-	var a, b uint64
-	switch {
-	case n >= 8:
-		b = le64(w[n-8:])
-		for i := 0; i+8 < n; i += 8 {
-			a = le64(w[i:])
-			hi, lo := bits.Mul64(a^h, k0)
-			h = hi ^ lo
-		}
-	case n >= 4:
-		a, b = uint64(le32(w)), uint64(le32(w[n-4:]))
-	default:
-		a = uint64(w[0]) | uint64(w[n>>1])<<8 | uint64(w[n-1])<<16
-	}
-	hi, lo := bits.Mul64(a^h^k0, b^k1)
-	return (hi ^ lo) * k0
-}
-
-// le64 and le32 read a string as numbers; the compiler makes one load of each.
-func le64(s string) uint64 {
-	_ = s[7]
-	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
-		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
-}
-
-func le32(s string) uint32 {
-	_ = s[3]
-	return uint32(s[0]) | uint32(s[1])<<8 | uint32(s[2])<<16 | uint32(s[3])<<24
+	return &c.slots[maphash.String(c.seed, word)%cacheSlots]
 }
 
 // get appends the tokens of a word that is in the cache.

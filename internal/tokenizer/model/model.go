@@ -3,7 +3,10 @@
 // uses its own Scratch.
 package model
 
-import "fmt"
+import (
+	"fmt"
+	"sync"
+)
 
 // Model is a vocabulary and the rule that cuts a word into its entries.
 type Model interface {
@@ -15,8 +18,6 @@ type Model interface {
 	Token(id int) (string, bool)
 	// Size is the number of entries.
 	Size() int
-	// Each calls f for every entry, in no order.
-	Each(f func(token string, id int))
 }
 
 // Scratch is the memory of one caller.
@@ -43,32 +44,22 @@ func NewScratch(cached bool) *Scratch {
 // vocab maps tokens to ids and back.
 type vocab struct {
 	ids    map[string]int
-	tokens map[int]string
-	dense  []string // tokens by id, where ids are small numbers
-	has    []bool
+	tokens func() map[int]string // made when it is first asked for: only decoding does
 }
 
 func newVocab(ids map[string]int) (vocab, error) {
-	v := vocab{ids: ids}
-	top := 0
 	for token, id := range ids {
 		if id < 0 || id > 1<<31-1 {
-			return v, fmt.Errorf("token %q has id %d, which is out of range", token, id)
+			return vocab{}, fmt.Errorf("token %q has id %d, which is out of range", token, id)
 		}
-		top = max(top, id)
 	}
-	if top > 4*len(ids)+1024 {
-		v.tokens = make(map[int]string, len(ids))
+	return vocab{ids, sync.OnceValue(func() map[int]string {
+		tokens := make(map[int]string, len(ids))
 		for token, id := range ids {
-			v.tokens[id] = token
+			tokens[id] = token
 		}
-		return v, nil
-	}
-	v.dense, v.has = make([]string, top+1), make([]bool, top+1)
-	for token, id := range ids {
-		v.dense[id], v.has[id] = token, true
-	}
-	return v, nil
+		return tokens
+	})}, nil
 }
 
 // ID finds a token by its text.
@@ -79,22 +70,9 @@ func (v *vocab) ID(token string) (int, bool) {
 
 // Token finds the text of an id.
 func (v *vocab) Token(id int) (string, bool) {
-	if v.tokens != nil {
-		t, ok := v.tokens[id]
-		return t, ok
-	}
-	if id < 0 || id >= len(v.dense) || !v.has[id] {
-		return "", false
-	}
-	return v.dense[id], true
+	t, ok := v.tokens()[id]
+	return t, ok
 }
 
 // Size is the number of entries.
 func (v *vocab) Size() int { return len(v.ids) }
-
-// Each calls f for every entry.
-func (v *vocab) Each(f func(token string, id int)) {
-	for t, id := range v.ids {
-		f(t, id)
-	}
-}

@@ -1,9 +1,12 @@
 package model
 
-import "slices"
+import (
+	"maps"
+	"slices"
+)
 
-// trie is a set of byte strings with a value each, laid out so that the children of a node are neighbors.
-type trie struct {
+// Trie is a set of byte strings with a value each, laid out so that the children of a node are neighbors.
+type Trie struct {
 	nodes []trieNode
 	label []byte // label[i] leads to nodes[i]
 	root  [256]int32
@@ -15,9 +18,10 @@ type trieNode struct {
 	value int32 // -1: no string ends here
 }
 
-// newTrie builds a trie; keys must be sorted and distinct.
-func newTrie(keys []string, values []int32) *trie {
-	t := &trie{nodes: []trieNode{{value: -1}}, label: []byte{0}}
+// NewTrie builds a trie.
+func NewTrie(values map[string]int32) *Trie {
+	keys := slices.Sorted(maps.Keys(values))
+	t := &Trie{nodes: []trieNode{{value: -1}}, label: []byte{0}}
 	type span struct {
 		node, from, to int32
 		depth          int
@@ -28,7 +32,7 @@ func newTrie(keys []string, values []int32) *trie {
 		queue = queue[1:]
 		i := s.from
 		if i < s.to && len(keys[i]) == s.depth {
-			t.nodes[s.node].value = values[i]
+			t.nodes[s.node].value = values[keys[i]]
 			i++
 		}
 		t.nodes[s.node].first = int32(len(t.nodes))
@@ -50,15 +54,15 @@ func newTrie(keys []string, values []int32) *trie {
 	return t
 }
 
-// next is the child of a node by a byte; -1 if there is none.
-func (t *trie) next(node int32, b byte) int32 {
+// Next is the child of a node by a byte; -1 if there is none.
+func (t *Trie) Next(node int32, b byte) int32 {
 	if node == 0 {
 		return t.root[b]
 	}
 	return t.search(node, b)
 }
 
-func (t *trie) search(node int32, b byte) int32 {
+func (t *Trie) search(node int32, b byte) int32 {
 	n := &t.nodes[node]
 	labels := t.label[n.first : n.first+n.n]
 	if len(labels) <= 8 {
@@ -74,3 +78,6 @@ func (t *trie) search(node int32, b byte) int32 {
 	}
 	return -1
 }
+
+// Value is the value of the string that ends at a node; -1 if none does.
+func (t *Trie) Value(node int32) int32 { return t.nodes[node].value }

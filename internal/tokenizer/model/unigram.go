@@ -12,9 +12,10 @@ const unkPenalty = 10
 
 // Unigram cuts a word so that the sum of the scores of its tokens is largest.
 type Unigram struct {
-	vocab
+	entries []Scored
+	ids     map[string]int
 	scores  []float64
-	trie    *trie
+	trie    *Trie
 	unk     int // -1: none
 	unkCost float64
 	byteIDs *[256]uint32
@@ -34,44 +35,40 @@ func NewUnigram(entries []Scored, unk int, byteFallback bool) (*Unigram, error) 
 	if unk >= len(entries) {
 		return nil, fmt.Errorf("the unknown token has id %d, the vocabulary ends at %d", unk, len(entries)-1)
 	}
-	m := &Unigram{unk: unk, unkCost: math.Inf(1), scores: make([]float64, len(entries))}
-	ids := make(map[string]int, len(entries))
-	skip := map[string]bool{}
+	m := &Unigram{entries: entries, unk: unk, unkCost: math.Inf(1), scores: make([]float64, len(entries)), ids: make(map[string]int, len(entries))}
+	texts := make(map[string]int32, len(entries))
 	for id, e := range entries {
-		ids[e.Token] = id
-		m.scores[id] = e.Score
-		if e.Skip {
-			skip[e.Token] = true
-		} else {
+		m.ids[e.Token], m.scores[id] = id, e.Score
+		if !e.Skip {
+			texts[e.Token] = int32(id)
 			m.unkCost = min(m.unkCost, e.Score)
 		}
 	}
 	m.unkCost -= unkPenalty
-	m.ids = ids
-	m.dense, m.has = make([]string, len(entries)), make([]bool, len(entries))
-	for id, e := range entries {
-		m.dense[id], m.has[id] = e.Token, true
-	}
-	keys := make([]string, 0, len(ids))
-	for t := range ids {
-		if t != "" && !skip[t] {
-			keys = append(keys, t)
-		}
-	}
-	slices.Sort(keys)
-	values := make([]int32, len(keys))
-	for i, k := range keys {
-		values[i] = int32(ids[k])
-	}
-	m.trie = newTrie(keys, values)
+	delete(texts, "")
+	m.trie = NewTrie(texts)
 	if byteFallback {
-		m.byteIDs = fallback(ids)
+		m.byteIDs = fallback(m.ids)
 	}
 	return m, nil
 }
 
+// ID finds a token by its text.
+func (m *Unigram) ID(token string) (int, bool) {
+	id, ok := m.ids[token]
+	return id, ok
+}
+
+// Token finds the text of an id.
+func (m *Unigram) Token(id int) (string, bool) {
+	if id < 0 || id >= len(m.entries) {
+		return "", false
+	}
+	return m.entries[id].Token, true
+}
+
 // Size is the number of entries.
-func (m *Unigram) Size() int { return len(m.scores) }
+func (m *Unigram) Size() int { return len(m.entries) }
 
 // bestNode is the best way to reach a place in the word.
 type bestNode struct {
@@ -125,10 +122,10 @@ func (m *Unigram) viterbi(word string, s *Scratch) bool {
 		single := false
 		node := int32(0)
 		for i := at; i < len(word); i++ {
-			if node = m.trie.next(node, word[i]); node < 0 {
+			if node = m.trie.Next(node, word[i]); node < 0 {
 				break
 			}
-			id := m.trie.nodes[node].value
+			id := m.trie.Value(node)
 			if id < 0 {
 				continue
 			}

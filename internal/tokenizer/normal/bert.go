@@ -3,12 +3,13 @@ package normal
 import (
 	"unicode/utf8"
 
-	"github.com/redline-bench/redline/internal/tokenizer/unitab"
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/redline-bench/redline/internal/tokenizer/chars"
 )
 
 // Bert does what BERT does to text: clean it, put spaces around Chinese characters, drop accents, lower the case.
 type Bert struct {
-	Table                          *unitab.Tables
 	Clean, Chinese, Accents, Lower bool
 }
 
@@ -18,41 +19,30 @@ func (n Bert) Normalize(text string, m *Memory) string {
 		text = n.first(text, m)
 	}
 	if n.Accents {
-		text = Unicode{n.Table, unitab.NFD}.Normalize(text, m)
-		text = n.drop(text, m)
+		text = Drop(chars.BertMark).Normalize(Unicode(norm.NFD).Normalize(text, m), m)
 	}
 	if n.Lower {
-		text = Lowercase{n.Table}.Normalize(text, m)
-	}
-	return text
-}
-
-// drop leaves accents out; most texts have none.
-func (n Bert) drop(text string, m *Memory) string {
-	for i := range len(text) {
-		if text[i] >= utf8.RuneSelf {
-			return Drop{n.Table, unitab.Mark}.Normalize(text, m)
-		}
+		text = Lowercase{}.Normalize(text, m)
 	}
 	return text
 }
 
 // first cleans the text and sets Chinese characters apart.
 func (n Bert) first(text string, m *Memory) string {
-	b := m.next()
+	b, t := m.next(), chars.Classes()
 	for i := 0; i < len(text); {
 		r, size := rune(text[i]), 1
-		var mask unitab.Mask
+		var class chars.Class
 		if r < utf8.RuneSelf {
-			mask = n.Table.ASCII[r]
+			class = t.ASCII[r]
 		} else {
 			r, size = utf8.DecodeRuneInString(text[i:])
-			mask = n.Table.Mask(r)
+			class = t.Of(r)
 		}
 		switch {
-		case n.Clean && (mask&unitab.Control != 0 || r == 0 || r == utf8.RuneError):
+		case n.Clean && class&chars.Control != 0:
 			m.Cut = m.Cut || len(b) == 0
-		case n.Clean && mask&unitab.Space != 0:
+		case n.Clean && class&chars.Space != 0:
 			b = append(b, ' ')
 		case n.Chinese && chinese(r):
 			b = append(append(append(b, ' '), text[i:i+size]...), ' ')

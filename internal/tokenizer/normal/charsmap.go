@@ -7,13 +7,12 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/redline-bench/redline/internal/tokenizer/unitab"
+	"github.com/dlclark/regexp2/v2/syntax"
 )
 
 // Charsmap is SentencePiece's precompiled map: a double-array trie from texts to places in a block of texts that end
 // with a zero byte.
 type Charsmap struct {
-	table *unitab.Tables
 	trie  []uint32
 	texts []byte
 }
@@ -28,7 +27,7 @@ func NewCharsmap(data []byte) (*Charsmap, error) {
 	if uint64(size) > uint64(len(data)) || size%4 != 0 {
 		return nil, errors.New("precompiled charsmap: its trie has no end")
 	}
-	c := &Charsmap{table: unitab.Get(), trie: make([]uint32, size/4), texts: data[size:]}
+	c := &Charsmap{trie: make([]uint32, size/4), texts: data[size:]}
 	for i := range c.trie {
 		c.trie[i] = binary.LittleEndian.Uint32(data[4*i:])
 	}
@@ -38,26 +37,28 @@ func NewCharsmap(data []byte) (*Charsmap, error) {
 // Normalize maps the user-perceived characters of a text, or, where that is not possible, its characters.
 func (c *Charsmap) Normalize(text string, m *Memory) string {
 	b := m.next()
-	for i := 0; i < len(text); {
-		// Most of all text: an ASCII character that stands alone and is not mapped.
-		n := 1
-		if text[i] >= utf8.RuneSelf || i+1 < len(text) && (text[i+1] >= utf8.RuneSelf || text[i] == '\r') {
-			n = c.table.Grapheme(text[i:])
+	m.runes = append(m.runes[:0], []rune(text)...)
+	for i, at := 0, 0; i < len(m.runes) && m.Guard.Fits(len(b), m.Room); {
+		end := i + 1
+		// An ASCII character before another, except for a line end, stands alone.
+		if m.runes[i] == '\r' || m.runes[i] >= utf8.RuneSelf || end < len(m.runes) && m.runes[end] >= utf8.RuneSelf {
+			end = syntax.NextGraphemeClusterBoundary(m.runes, i)
 		}
-		part := text[i : i+n]
-		i += n
-		if n < 6 {
-			if s, mapped := c.find(part, false); mapped > 0 {
-				b = append(b, s...)
-				continue
-			}
+		size := 0
+		for _, r := range m.runes[i:end] {
+			size += utf8.RuneLen(r)
 		}
-		for j, r := range part {
-			char := part[j : j+utf8.RuneLen(r)]
-			if s, mapped := c.find(char, false); mapped > 0 {
+		part := text[at : at+size]
+		i, at = end, at+size
+		if s, mapped := c.find(part, false); mapped > 0 && size < 6 {
+			b = append(b, s...)
+			continue
+		}
+		for _, r := range part {
+			if s, mapped := c.find(string(r), false); mapped > 0 {
 				b = append(b, s...)
 			} else {
-				b = append(b, char...)
+				b = utf8.AppendRune(b, r)
 			}
 		}
 	}
@@ -104,7 +105,7 @@ type Prefixes struct{ Map *Charsmap }
 // Normalize maps the text.
 func (p Prefixes) Normalize(text string, m *Memory) string {
 	b := m.next()
-	for i := 0; i < len(text); {
+	for i := 0; i < len(text) && m.Guard.Fits(len(b), m.Room); {
 		if s, n := p.Map.find(text[i:], true); n > 0 {
 			b = append(b, s...)
 			i += n

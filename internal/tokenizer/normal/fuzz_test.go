@@ -3,6 +3,8 @@ package normal
 import (
 	"testing"
 	"unicode/utf8"
+
+	"github.com/redline-bench/redline/internal/tokenizer/chars"
 )
 
 // The binary map of a SentencePiece model may point anywhere: a text then stays as it is, and stays a text.
@@ -16,7 +18,8 @@ func FuzzCharsmap(f *testing.F) {
 		if err != nil || !utf8.ValidString(text) {
 			return
 		}
-		c.Normalize(text, &Memory{})
-		(Prefixes{c}).Normalize(text, &Memory{})
+		m := &Memory{Guard: &chars.Guard{}, Room: chars.Room(len(text))}
+		c.Normalize(text, m)
+		(Prefixes{c}).Normalize(text, m)
 	})
 }

@@ -3,35 +3,30 @@
 package normal
 
 import (
-	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 	"unsafe"
 
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/redline-bench/redline/internal/tokenizer/chars"
 	"github.com/redline-bench/redline/internal/tokenizer/model"
-	"github.com/redline-bench/redline/internal/tokenizer/rx"
-	"github.com/redline-bench/redline/internal/tokenizer/unitab"
 )
 
 // Memory is what normalizers write into: the text they return is valid until two more are written.
 type Memory struct {
 	buf  [2][]byte
 	turn int
-	seg  unitab.Segment
 	// Cut tells that the text lost its beginning: it does not begin where the input does.
 	Cut bool
-	// Limit is how many bytes a normalized text may have; 0 means no limit. A text that would be longer is returned
-	// unfinished, and Exceeded is set.
-	Limit    int
-	Exceeded bool
-}
+	// Guard is told if a text becomes longer than Room. The text is then unfinished.
+	Guard *chars.Guard
+	Room  int
 
-// full reports whether n bytes are more than the limit, and remembers it.
-func (m *Memory) full(n int) bool {
-	if m.Limit > 0 && n > m.Limit {
-		m.Exceeded = true
-	}
-	return m.Exceeded
+	spans []chars.Span
+	runes []rune
+	iter  norm.Iter
 }
 
 func (m *Memory) next() []byte {
@@ -55,132 +50,98 @@ type Sequence []Normalizer
 // Normalize runs them.
 func (s Sequence) Normalize(text string, m *Memory) string {
 	for _, n := range s {
-		if text = n.Normalize(text, m); m.full(len(text)) {
+		if text = n.Normalize(text, m); !m.Guard.Fits(len(text), m.Room) {
 			break
 		}
 	}
 	return text
 }
 
-// Unicode is one of the four normalization forms.
-type Unicode struct {
-	Table *unitab.Tables
-	Form  unitab.Form
-}
-
-// Normalize brings the text into the form.
-func (n Unicode) Normalize(text string, m *Memory) string {
-	if n.Table.IsNormal(text, n.Form) {
-		return text
-	}
-	return m.done(n.Table.Normalize(m.next(), text, n.Form, &m.seg))
-}
-
 // Lowercase writes all in lower case, character by character.
-type Lowercase struct{ Table *unitab.Tables }
+type Lowercase struct{}
 
 // Normalize lowers the text.
-func (n Lowercase) Normalize(text string, m *Memory) string {
+func (Lowercase) Normalize(text string, m *Memory) string {
 	b := m.next()
-	for i := 0; i < len(text); {
-		if c := text[i]; c < utf8.RuneSelf {
-			if c >= 'A' && c <= 'Z' {
-				c += 32
-			}
-			b = append(b, c)
-			i++
-			continue
+	for _, r := range text {
+		switch {
+		case r >= 'A' && r <= 'Z':
+			b = append(b, byte(r)+32)
+		case r < utf8.RuneSelf:
+			b = append(b, byte(r))
+		case r == 'İ':
+			b = append(b, "i\u0307"...)
+		default:
+			b = utf8.AppendRune(b, unicode.ToLower(r))
 		}
-		r, size := utf8.DecodeRuneInString(text[i:])
-		if s, ok := n.Table.Lower(r); ok {
-			b = append(b, s...)
-		} else {
+	}
+	return m.done(b)
+}
+
+// Strip takes white space off the ends.
+type Strip struct{ Left, Right bool }
+
+// Normalize strips the text.
+func (n Strip) Normalize(text string, m *Memory) string {
+	if n.Left {
+		rest := strings.TrimLeftFunc(text, unicode.IsSpace)
+		m.Cut = m.Cut || len(rest) < len(text)
+		text = rest
+	}
+	if n.Right {
+		text = strings.TrimRightFunc(text, unicode.IsSpace)
+	}
+	return text
+}
+
+// Drop leaves out the characters that have one of the properties. None of them is in ASCII.
+type Drop chars.Class
+
+// Normalize leaves them out.
+func (n Drop) Normalize(text string, m *Memory) string {
+	if isASCII(text) {
+		return text
+	}
+	b, t := m.next(), chars.Classes()
+	for i := 0; i < len(text); {
+		c, size := t.At(text, i)
+		if c&chars.Class(n) == 0 {
 			b = append(b, text[i:i+size]...)
+		} else if len(b) == 0 {
+			m.Cut = true
 		}
 		i += size
 	}
 	return m.done(b)
 }
 
-// Strip takes white space off the ends.
-type Strip struct {
-	Table       *unitab.Tables
-	Left, Right bool
-}
-
-// Normalize strips the text.
-func (n Strip) Normalize(text string, m *Memory) string {
-	space := func(r rune) bool { return n.Table.Mask(r)&unitab.Space != 0 }
-	if n.Left {
-		rest := strings.TrimLeftFunc(text, space)
-		m.Cut = m.Cut || len(rest) < len(text)
-		text = rest
-	}
-	if n.Right {
-		text = strings.TrimRightFunc(text, space)
-	}
-	return text
-}
-
-// Drop leaves out the characters that have one of the bits.
-type Drop struct {
-	Table *unitab.Tables
-	Mask  unitab.Mask
-}
-
-// Normalize leaves them out.
-func (n Drop) Normalize(text string, m *Memory) string {
-	b := m.next()
-	for i, r := range text {
-		if n.Table.Mask(r)&n.Mask == 0 {
-			b = append(b, text[i:i+utf8.RuneLen(r)]...)
-		} else if len(b) == 0 {
-			m.Cut = true
+func isASCII(text string) bool {
+	for i := range len(text) {
+		if text[i] >= utf8.RuneSelf {
+			return false
 		}
 	}
-	return m.done(b)
-}
-
-// Finder finds the next match of a pattern; package rx has one.
-type Finder interface {
-	Find(text string, from int) (start, end int)
+	return true
 }
 
 // Replace puts a text in the place of each match.
 type Replace struct {
-	Find Finder
+	Find chars.Matcher
 	With string
 }
 
 // Normalize replaces.
 func (n Replace) Normalize(text string, m *Memory) string {
-	start, end := n.Find.Find(text, 0)
-	if start < 0 {
+	m.spans = n.Find.FindAll(m.spans[:0], text)
+	if len(m.spans) == 0 || !m.Guard.Fits(len(text)+len(m.spans)*len(n.With), m.Room) {
 		return text
 	}
 	b, at := m.next(), 0
-	for start >= 0 && !m.full(len(b)+len(n.With)) {
-		b = append(append(b, text[at:start]...), n.With...)
-		at = end
-		next := end
-		if start == end {
-			_, size := utf8.DecodeRuneInString(text[end:])
-			next += max(size, 1)
-		}
-		if next > len(text) {
-			break
-		}
-		start, end = n.Find.Find(text, next)
+	for _, s := range m.spans {
+		b = append(append(b, text[at:s.Start]...), n.With...)
+		at = s.End
 	}
 	return m.done(append(b, text[at:]...))
-}
-
-// Exceeded reports whether the pattern took too many steps in some text.
-func (n Replace) Exceeded() bool { return rx.Exceeded(n.Find) }
-
-// Exceeded reports whether a pattern of some normalizer took too many steps.
-func (s Sequence) Exceeded() bool {
-	return slices.ContainsFunc(s, func(n Normalizer) bool { return rx.Exceeded(n) })
 }
 
 // Prepend puts a text in front of what is not empty.

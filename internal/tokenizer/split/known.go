@@ -1,60 +1,68 @@
 package split
 
-import (
-	"github.com/redline-bench/redline/internal/tokenizer/rx"
-	"github.com/redline-bench/redline/internal/tokenizer/unitab"
+import "github.com/redline-bench/redline/internal/tokenizer/chars"
+
+// Parts of the patterns below.
+const (
+	fold  = `(?i:'s|'t|'re|'ve|'m|'ll|'d)`
+	head  = `[^\r\n\p{L}\p{N}]?`
+	upper = `[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}`
+	lower = `[\p{Ll}\p{Lm}\p{Lo}\p{M}`
+	noHan = `&&[^\p{Han}]]`
+	tail  = `| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`
+	slash = `| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+`
 )
 
-// known are the patterns that have a matcher written by hand.
-func known(pattern string) func(*unitab.Tables, string, int) int {
-	const (
-		fold   = `(?i:'s|'t|'re|'ve|'m|'ll|'d)`
-		head   = `[^\r\n\p{L}\p{N}]?`
-		tail   = `| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`
-		slashy = `| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+`
-		up     = `[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]`
-		low    = `[\p{Ll}\p{Lm}\p{Lo}\p{M}]`
-	)
+// The patterns of common models.
+const (
+	GPT2   = `'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`
+	CL100K = fold + `|` + head + `\p{L}+|\p{N}{1,3}` + tail // GPT-4, Llama 3
+	Qwen   = fold + `|` + head + `\p{L}+|\p{N}` + tail
+	O200K  = head + upper + `]*` + lower + `]+` + fold + `?|` + head + upper + `]+` + lower + `]*` + fold + `?|\p{N}{1,3}` + slash // GPT-4o
+	Tekken = head + upper + `]*` + lower + `]+|` + head + upper + `]+` + lower + `]*|\p{N}` + slash                                // Mistral
+	Kimi   = `[\p{Han}]+|` + head + upper + noHan + `*` + lower + noHan + `+` + fold + `?|` + head + upper + noHan + `+` + lower + noHan + `*` + fold + `?|\p{N}{1,3}` + tail
+
+	deepseek1 = `\p{N}{1,3}`
+	deepseek2 = "[一-龥\u3040-ゟ゠-ヿ]+"
+	deepseek3 = "[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+|[^\r\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+| ?[\\p{P}\\p{S}]+[\r\n]*|\\s*[\r\n]+|\\s+(?!\\S)|\\s+"
+)
+
+// known returns the matcher written by hand for a pattern; nil if there is none.
+func known(pattern string) Words {
 	switch pattern {
-	case `'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`,
+	case GPT2,
 		`'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`,
 		`'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s`:
 		return gpt2
-	case fold + `|` + head + `\p{L}+|\p{N}{1,3}` + tail:
+	case CL100K:
 		return cl100k
-	case fold + `|` + head + `\p{L}+|\p{N}` + tail:
+	case Qwen:
 		return qwen
-	case head + up + `*` + low + `+` + fold + `?|` + head + up + `+` + low + `*` + fold + `?|\p{N}{1,3}` + slashy:
+	case O200K:
 		return o200k
-	case head + up + `*` + low + `+|` + head + up + `+` + low + `*|\p{N}` + slashy:
+	case Tekken:
 		return tekken
+	case deepseek1:
+		return threeDigits
+	case deepseek2:
+		return eastAsian
+	case deepseek3:
+		return deepseek
 	}
 	return nil
 }
 
 // Pattern makes a stage of a regular expression.
-func Pattern(pattern string, b Behavior, invert bool) (Stage, error) {
+func Pattern(pattern string, b Behavior, invert bool, g *chars.Guard) (Stage, error) {
 	// The matchers written by hand leave nothing out, so that cutting around matches and keeping only matches is one.
 	if b == Isolated || b == Removed && invert {
-		if next := known(pattern); next != nil {
-			return &Words{Next: next, Table: unitab.Get()}, nil
+		if words := known(pattern); words != nil {
+			return words, nil
 		}
 	}
-	re, err := rx.Compile(pattern)
+	m, err := chars.NewPattern(pattern, g)
 	if err != nil {
 		return nil, err
 	}
-	return &Split{Matcher: re, Behavior: b, Invert: invert}, nil
+	return &Split{Matcher: m, Behavior: b, Invert: invert}, nil
 }
-
-// GPT2 is the stage of the ByteLevel pre-tokenizer.
-func GPT2() Stage { return &Words{Next: gpt2, Table: unitab.Get()} }
-
-// CL100K is the stage of GPT-4 and Llama 3.
-func CL100K() Stage { return &Words{Next: cl100k, Table: unitab.Get()} }
-
-// O200K is the stage of GPT-4o.
-func O200K() Stage { return &Words{Next: o200k, Table: unitab.Get()} }
-
-// Qwen is the stage of Qwen.
-func Qwen() Stage { return &Words{Next: qwen, Table: unitab.Get()} }

@@ -1,9 +1,10 @@
 package split
 
 import (
+	"slices"
 	"strings"
-	"unicode/utf8"
 
+	"github.com/redline-bench/redline/internal/tokenizer/chars"
 	"github.com/redline-bench/redline/internal/tokenizer/model"
 )
 
@@ -17,27 +18,17 @@ const (
 	Never
 )
 
-// Metaspace writes spaces as a mark, puts one in front, and cuts before each.
+// Metaspace writes spaces as a mark of one character, puts one in front, and may cut before each.
 type Metaspace struct {
-	Mark    string // one character
+	Mark    string
 	Prepend Prepend
-	cut     *Split // nil: it does not cut
-}
-
-// NewMetaspace makes one; cut reports whether it cuts before marks.
-func NewMetaspace(mark string, p Prepend, cut bool) *Metaspace {
-	s := &Metaspace{Mark: mark, Prepend: p}
-	if cut {
-		s.cut = &Split{Matcher: Literal(mark), Behavior: MergedWithNext}
-	}
-	return s
+	Cut     *Split // nil: it does not cut
 }
 
 // Apply rewrites and cuts the spans.
 func (s *Metaspace) Apply(w *Work) {
-	w.rewriteSpans(func(buf []byte, sp Span) []byte {
-		text := w.Text[sp.Start:sp.End]
-		front := s.Prepend == Always || s.Prepend == First && w.AtStart && sp.Start == 0
+	w.rewrite(func(buf []byte, text string, at int) []byte {
+		front := s.Prepend == Always || s.Prepend == First && w.AtStart && at == 0
 		if front && !strings.HasPrefix(text, " ") && !strings.HasPrefix(text, s.Mark) {
 			buf = append(buf, s.Mark...)
 		}
@@ -50,48 +41,34 @@ func (s *Metaspace) Apply(w *Work) {
 		}
 		return buf
 	})
-	if s.cut != nil {
-		s.cut.Apply(w)
+	if s.Cut != nil {
+		s.Cut.Apply(w)
 	}
 }
 
 // ByteLevel puts a space in front if asked, cuts by GPT-2's pattern if asked, and writes bytes as characters.
 type ByteLevel struct {
 	PrefixSpace bool
-	Cut         Stage // nil: none
+	Cut         bool
 	// Plain leaves the bytes as they are, for a model that takes them so.
 	Plain bool
 }
 
 // Apply rewrites and cuts the spans.
 func (s *ByteLevel) Apply(w *Work) {
-	if s.PrefixSpace {
-		w.prefix()
+	missing := func(c chars.Span) bool { return w.Text[c.Start] != ' ' }
+	if s.PrefixSpace && slices.ContainsFunc(w.Spans, missing) {
+		w.rewrite(func(buf []byte, text string, _ int) []byte {
+			if text[0] != ' ' {
+				buf = append(buf, ' ')
+			}
+			return append(buf, text...)
+		})
 	}
-	if s.Cut != nil {
-		s.Cut.Apply(w)
+	if s.Cut {
+		Words(gpt2).Apply(w)
 	}
 	if !s.Plain {
-		w.rewriteSpans(func(buf []byte, sp Span) []byte { return model.ToByteLevel(buf, w.Text[sp.Start:sp.End]) })
+		w.rewrite(func(buf []byte, text string, _ int) []byte { return model.ToByteLevel(buf, text) })
 	}
 }
-
-// prefix puts a space in front of each span that has none.
-func (w *Work) prefix() {
-	missing := false
-	for _, sp := range w.Spans {
-		missing = missing || w.Text[sp.Start] != ' '
-	}
-	if !missing {
-		return
-	}
-	w.rewriteSpans(func(buf []byte, sp Span) []byte {
-		if w.Text[sp.Start] != ' ' {
-			buf = append(buf, ' ')
-		}
-		return append(buf, w.Text[sp.Start:sp.End]...)
-	})
-}
-
-// CheckMark reports whether a text is one character, as a mark must be.
-func CheckMark(mark string) bool { return utf8.RuneCountInString(mark) == 1 }

@@ -1,98 +1,39 @@
 package split
 
 import (
-	"strings"
+	"unicode"
 	"unicode/utf8"
 
-	"github.com/redline-bench/redline/internal/tokenizer/unitab"
+	"github.com/redline-bench/redline/internal/tokenizer/chars"
 )
 
-// Chars matches single characters that have one of the bits of a mask.
-type Chars struct {
-	Table *unitab.Tables
-	Mask  unitab.Mask
+// Runs cuts into runs of characters of a class, and of others. It drops white space.
+type Runs struct {
+	Class  chars.Class
+	Single bool // each character of the class is a word
 }
-
-// Find finds the next such character.
-func (c Chars) Find(text string, from int) (start, end int) {
-	for i := from; i < len(text); {
-		m, size := at(c.Table, text, i)
-		if m&c.Mask != 0 {
-			return i, i + size
-		}
-		i += size
-	}
-	return -1, -1
-}
-
-// Literal matches a fixed text, which is not empty.
-type Literal string
-
-// Find finds the next place of the text.
-func (l Literal) Find(text string, from int) (start, end int) {
-	i := strings.Index(text[from:], string(l))
-	if i < 0 {
-		return -1, -1
-	}
-	return from + i, from + i + len(l)
-}
-
-// Nothing never matches.
-type Nothing struct{}
-
-// Find finds nothing.
-func (Nothing) Find(string, int) (start, end int) { return -1, -1 }
-
-// Whitespace cuts into words, runs of symbols, and white space, which it drops.
-type Whitespace struct{ Table *unitab.Tables }
 
 // Apply cuts the spans.
-func (s Whitespace) Apply(w *Work) {
-	old, fresh := w.begin()
-	for _, sp := range old {
-		text := w.Text[:sp.End]
-		for i := sp.Start; i < sp.End; {
-			m, size := at(s.Table, text, i)
+func (s Runs) Apply(w *Work) {
+	t := chars.Classes()
+	w.each(func(fresh []chars.Span, text string, i int) []chars.Span {
+		for i < len(text) {
+			c, size := t.At(text, i)
 			end := i + size
 			switch {
-			case m&unitab.Letter != 0:
-				end = run(s.Table, text, end, unitab.Letter)
-			case m&unitab.Space == 0:
-				end = runNot(s.Table, text, end, unitab.Letter|unitab.Space)
-			default:
+			case c&chars.Space != 0:
 				i = end
 				continue
+			case c&s.Class == 0:
+				end = t.Until(text, end, s.Class|chars.Space)
+			case !s.Single:
+				end = t.While(text, end, s.Class)
 			}
-			fresh = append(fresh, Span{i, end})
+			fresh = append(fresh, chars.Span{Start: i, End: end})
 			i = end
 		}
-	}
-	w.end(fresh)
-}
-
-// Bert cuts at white space, which it drops, and around each punctuation character.
-type Bert struct{ Table *unitab.Tables }
-
-// Apply cuts the spans.
-func (s Bert) Apply(w *Work) {
-	old, fresh := w.begin()
-	for _, sp := range old {
-		text := w.Text[:sp.End]
-		for i := sp.Start; i < sp.End; {
-			m, size := at(s.Table, text, i)
-			end := i + size
-			if m&unitab.Space != 0 {
-				i = end
-				continue
-			}
-			if m&unitab.Punct == 0 {
-				end = runNot(s.Table, text, end, unitab.Punct|unitab.Space)
-			}
-			fresh = append(fresh, Span{i, end})
-			i = end
-		}
-	}
-	w.end(fresh)
+		return fresh
+	})
 }
 
 // FixedLength cuts after so many characters.
@@ -100,47 +41,61 @@ type FixedLength int
 
 // Apply cuts the spans.
 func (n FixedLength) Apply(w *Work) {
-	old, fresh := w.begin()
-	for _, sp := range old {
-		count, from := 0, sp.Start
-		for i := sp.Start; i < sp.End; {
-			_, size := utf8.DecodeRuneInString(w.Text[i:])
+	w.each(func(fresh []chars.Span, text string, from int) []chars.Span {
+		count := 0
+		for i := from; i < len(text); {
+			_, size := utf8.DecodeRuneInString(text[i:])
 			i += size
-			if count++; count == int(n) || i == sp.End {
-				fresh = append(fresh, Span{from, i})
+			if count++; count == int(n) || i == len(text) {
+				fresh = append(fresh, chars.Span{Start: from, End: i})
 				count, from = 0, i
 			}
 		}
-	}
-	w.end(fresh)
+		return fresh
+	})
 }
 
-// Scripts cuts where the script changes. Kana counts as Han, and a space as whatever is around it.
-type Scripts struct{ Table *unitab.Tables }
+// Scripts cuts where the script of Unicode 9 changes. Kana counts as Han. A space and a newer character have no script:
+// they belong to what is before them, and are dropped at the beginning.
+type Scripts struct{}
 
 // Apply cuts the spans.
-func (s Scripts) Apply(w *Work) {
-	old, fresh := w.begin()
-	for _, sp := range old {
-		const unset = -1
-		last, from, begun := unset, sp.Start, false
-		for i := sp.Start; i < sp.End; {
-			r, size := utf8.DecodeRuneInString(w.Text[i:])
-			script := int(s.Table.Script(r))
-			if script != 0 && last != script {
-				if begun {
-					fresh = append(fresh, Span{from, i})
-				}
-				from, begun = i, true // what is before the first script is dropped
+func (Scripts) Apply(w *Work) {
+	t := chars.Classes()
+	w.each(func(fresh []chars.Span, text string, at int) []chars.Span {
+		var last *unicode.RangeTable
+		first := len(fresh)
+		for i, r := range text[at:] {
+			if r == ' ' || t.Of(r)&chars.Unicode9 == 0 {
+				continue
 			}
-			if script != 0 {
-				last = script
+			if s := script(r, last); s != nil && s != last {
+				fresh = append(fresh, chars.Span{Start: at + i})
+				last = s
 			}
-			i += size
 		}
-		if begun {
-			fresh = append(fresh, Span{from, sp.End})
+		for i := range fresh[first:] {
+			fresh[first+i].End = len(text)
+			if i > 0 {
+				fresh[first+i-1].End = fresh[first+i].Start
+			}
+		}
+		return fresh
+	})
+}
+
+// script is the table that has a character; nil if there is none. The table of the character before it is the most likely.
+func script(r rune, last *unicode.RangeTable) *unicode.RangeTable {
+	if unicode.In(r, unicode.Hiragana, unicode.Katakana) || r == 'ー' {
+		return unicode.Han
+	}
+	if last != nil && unicode.Is(last, r) {
+		return last
+	}
+	for _, table := range unicode.Scripts {
+		if unicode.Is(table, r) {
+			return table
 		}
 	}
-	w.end(fresh)
+	return nil
 }

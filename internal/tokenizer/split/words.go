@@ -3,46 +3,13 @@ package split
 import (
 	"unicode/utf8"
 
-	"github.com/redline-bench/redline/internal/tokenizer/unitab"
+	"github.com/redline-bench/redline/internal/tokenizer/chars"
 )
 
 // The matchers of this file take a text and a place in it and say where the word that begins there ends. Each does
 // what one well-known regular expression does, which its comment names by the model that made it known.
 
-const letterOrNumber = unitab.L | unitab.N
-
-// at is the mask and size of the character at a place.
-func at(t *unitab.Tables, s string, i int) (unitab.Mask, int) {
-	if b := s[i]; b < utf8.RuneSelf {
-		return t.ASCII[b], 1
-	}
-	r, size := utf8.DecodeRuneInString(s[i:])
-	return t.Mask(r), size
-}
-
-// run is where the run of characters that have one of the bits ends.
-func run(t *unitab.Tables, s string, i int, some unitab.Mask) int {
-	for i < len(s) {
-		m, size := at(t, s, i)
-		if m&some == 0 {
-			break
-		}
-		i += size
-	}
-	return i
-}
-
-// runNot is where the run of characters that have none of the bits ends.
-func runNot(t *unitab.Tables, s string, i int, none unitab.Mask) int {
-	for i < len(s) {
-		m, size := at(t, s, i)
-		if m&none != 0 {
-			break
-		}
-		i += size
-	}
-	return i
-}
+const letterOrNumber = chars.Letter | chars.Number
 
 func newline(b byte) bool { return b == '\n' || b == '\r' }
 
@@ -60,7 +27,7 @@ func contraction(s string, i int, fold bool) int {
 		if a == 0xC5 && b == 0xBF {
 			return 3
 		}
-		a, b = lower(a), lower(b)
+		a, b = lowerByte(a), lowerByte(b)
 	}
 	switch a {
 	case 's', 't', 'm', 'd':
@@ -77,7 +44,7 @@ func contraction(s string, i int, fold bool) int {
 	return 0
 }
 
-func lower(b byte) byte {
+func lowerByte(b byte) byte {
 	if b >= 'A' && b <= 'Z' {
 		return b + 32
 	}
@@ -86,8 +53,8 @@ func lower(b byte) byte {
 
 // spaces is the end of a word of white space: all of it at the end of the text, else without the last character,
 // which belongs to the next word, but at least one.
-func spaces(t *unitab.Tables, s string, i int) int {
-	return butLast(s, i, run(t, s, i, unitab.Space))
+func spaces(t *chars.Table, s string, i int) int {
+	return butLast(s, i, t.While(s, i, chars.Space))
 }
 
 // butLast leaves out the last character of s[i:end], unless the text ends there or it is the only one.
@@ -103,8 +70,8 @@ func butLast(s string, i, end int) int {
 }
 
 // lines is spaces for patterns in which white space ends behind the last line break it has.
-func lines(t *unitab.Tables, s string, i int) int {
-	end := run(t, s, i, unitab.Space)
+func lines(t *chars.Table, s string, i int) int {
+	end := t.While(s, i, chars.Space)
 	for j := end - 1; j >= i; j-- {
 		if newline(s[j]) {
 			return j + 1
@@ -114,7 +81,7 @@ func lines(t *unitab.Tables, s string, i int) int {
 }
 
 // gpt2 is the pattern of GPT-2 and of the ByteLevel pre-tokenizer.
-func gpt2(t *unitab.Tables, s string, i int) int {
+func gpt2(t *chars.Table, s string, i int) int {
 	if n := contraction(s, i, false); n > 0 {
 		return i + n
 	}
@@ -122,29 +89,29 @@ func gpt2(t *unitab.Tables, s string, i int) int {
 	if s[i] == ' ' && i+1 < len(s) {
 		j++
 	}
-	m, size := at(t, s, j)
+	m, size := t.At(s, j)
 	switch {
-	case m&unitab.Space != 0:
+	case m&chars.Space != 0:
 		return spaces(t, s, i)
-	case m&unitab.L != 0:
-		return run(t, s, j+size, unitab.L)
-	case m&unitab.N != 0:
-		return run(t, s, j+size, unitab.N)
+	case m&chars.Letter != 0:
+		return t.While(s, j+size, chars.Letter)
+	case m&chars.Number != 0:
+		return t.While(s, j+size, chars.Number)
 	}
-	return runNot(t, s, j+size, letterOrNumber|unitab.Space)
+	return t.Until(s, j+size, letterOrNumber|chars.Space)
 }
 
 // cl100k is the pattern of GPT-4 and Llama 3: numbers of up to three digits. qwen differs in the digits.
-func cl100k(t *unitab.Tables, s string, i int) int { return modern(t, s, i, 3) }
+func cl100k(t *chars.Table, s string, i int) int { return modern(t, s, i, 3) }
 
-func qwen(t *unitab.Tables, s string, i int) int { return modern(t, s, i, 1) }
+func qwen(t *chars.Table, s string, i int) int { return modern(t, s, i, 1) }
 
-func modern(t *unitab.Tables, s string, i, digits int) int {
-	m, size := at(t, s, i)
-	if m&unitab.L != 0 {
-		return run(t, s, i+size, unitab.L)
+func modern(t *chars.Table, s string, i, digits int) int {
+	m, size := t.At(s, i)
+	if m&chars.Letter != 0 {
+		return t.While(s, i+size, chars.Letter)
 	}
-	if m&unitab.N != 0 {
+	if m&chars.Number != 0 {
 		return numbers(t, s, i+size, digits-1)
 	}
 	if n := contraction(s, i, true); n > 0 {
@@ -154,18 +121,18 @@ func modern(t *unitab.Tables, s string, i, digits int) int {
 		return len(s)
 	}
 	if !newline(s[i]) {
-		if m2, size2 := at(t, s, i+size); m2&unitab.L != 0 {
-			return run(t, s, i+size+size2, unitab.L)
+		if m2, size2 := t.At(s, i+size); m2&chars.Letter != 0 {
+			return t.While(s, i+size+size2, chars.Letter)
 		}
 	}
 	return symbols(t, s, i, m, false)
 }
 
 // numbers is the end of a run of up to n more numbers.
-func numbers(t *unitab.Tables, s string, i, n int) int {
+func numbers(t *chars.Table, s string, i, n int) int {
 	for ; n > 0 && i < len(s); n-- {
-		m, size := at(t, s, i)
-		if m&unitab.N == 0 {
+		m, size := t.At(s, i)
+		if m&chars.Number == 0 {
 			break
 		}
 		i += size
@@ -175,17 +142,17 @@ func numbers(t *unitab.Tables, s string, i, n int) int {
 
 // symbols is the end of a word of symbols, with a space before and line breaks (and slashes) behind, or of white space.
 // m is the mask of the character at i, which is neither a letter nor a number.
-func symbols(t *unitab.Tables, s string, i int, m unitab.Mask, slash bool) int {
-	const not = letterOrNumber | unitab.Space
+func symbols(t *chars.Table, s string, i int, m chars.Class, slash bool) int {
+	const not = letterOrNumber | chars.Space
 	j := i
 	if s[i] == ' ' && i+1 < len(s) {
 		j++
-		m, _ = at(t, s, j)
+		m, _ = t.At(s, j)
 	}
 	if m&not != 0 {
 		return lines(t, s, i)
 	}
-	end := runNot(t, s, j, not)
+	end := t.Until(s, j, not)
 	for end < len(s) && (newline(s[end]) || slash && s[end] == '/') {
 		end++
 	}
@@ -193,19 +160,19 @@ func symbols(t *unitab.Tables, s string, i int, m unitab.Mask, slash bool) int {
 }
 
 const (
-	upper = unitab.Lu | unitab.Lt | unitab.Lm | unitab.Lo | unitab.M
-	small = unitab.Ll | unitab.Lm | unitab.Lo | unitab.M
+	capital = chars.Upper | chars.Caseless | chars.Mark
+	small   = chars.Lower | chars.Caseless | chars.Mark
 )
 
 // o200k is the pattern of GPT-4o: words end where capitals begin. tekken, of Mistral, has no contractions and takes
 // one digit at a time.
-func o200k(t *unitab.Tables, s string, i int) int { return cased(t, s, i, 3, true) }
+func o200k(t *chars.Table, s string, i int) int { return cased(t, s, i, 3, true) }
 
-func tekken(t *unitab.Tables, s string, i int) int { return cased(t, s, i, 1, false) }
+func tekken(t *chars.Table, s string, i int) int { return cased(t, s, i, 1, false) }
 
-func cased(t *unitab.Tables, s string, i, digits int, contract bool) int {
-	m, size := at(t, s, i)
-	if m&unitab.N != 0 {
+func cased(t *chars.Table, s string, i, digits int, contract bool) int {
+	m, size := t.At(s, i)
+	if m&chars.Number != 0 {
 		return numbers(t, s, i+size, digits-1)
 	}
 	head := 0 // the length of a symbol that may begin the word
@@ -235,11 +202,11 @@ func cased(t *unitab.Tables, s string, i, digits int, contract bool) int {
 }
 
 // capSmall matches capitals, if any, then small letters; 0 if there are no small letters.
-func capSmall(t *unitab.Tables, s string, i int) int {
+func capSmall(t *chars.Table, s string, i int) int {
 	k, back := i, 0
 	for k < len(s) {
-		m, size := at(t, s, k)
-		if m&upper == 0 {
+		m, size := t.At(s, k)
+		if m&capital == 0 {
 			break
 		}
 		k += size
@@ -247,17 +214,17 @@ func capSmall(t *unitab.Tables, s string, i int) int {
 			back = k // small as well: the match can end here
 		}
 	}
-	if end := run(t, s, k, small); end > k {
+	if end := t.While(s, k, small); end > k {
 		return end
 	}
 	return back
 }
 
 // capsSmall matches capitals, then small letters if any; 0 if there are no capitals.
-func capsSmall(t *unitab.Tables, s string, i int) int {
-	k := run(t, s, i, upper)
+func capsSmall(t *chars.Table, s string, i int) int {
+	k := t.While(s, i, capital)
 	if k == i {
 		return 0
 	}
-	return run(t, s, k, small)
+	return t.While(s, k, small)
 }

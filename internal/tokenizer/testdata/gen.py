@@ -16,7 +16,7 @@ TEXTS = [
     "a\u00a0b\u3000c\u2028d\x85e\u200bf\ufeffg\ufffd", "tab\there\x00nul\x1f", "Ünïcödé ẞtraße İstanbul ΣΑΣ",
     "ม\u0e31กๆ हिन्दी עִברִית عَرَبِي", "_under-score_ (paren) [br] {x} «q» “r” … $5 + €6 ^7 ~8", "١٢٣ ½ Ⅷ 𝟘𝟙 ²",
     "<s>bos</s> <mask> tok<mask>en [SEP] ab<x>cd <Y> yes <Y>", "\u0344\u0f73a\u0315\u0300\u0334b", "▁mark ▁▁two▁", "aaaaaaaaaaaaaaaa bbbb",
-    "\U00010400\U0001F600\uA7F2\u32FF\u1C89\U00011938", "ŋ\u0300\u0316 क\u094d\u200dष\u093c e\u0327\u0301", "HTTPServer camelCase ABC123def 12ab34",
+    "\U00010400\U0001F600\uA7F2\u32FF\u1C88\U00011938", "ŋ\u0300\u0316 क\u094d\u200dष\u093c e\u0327\u0301", "HTTPServer camelCase ABC123def 12ab34",
 ]
 CORPUS = TEXTS * 3 + ["the quick brown fox jumps over the lazy dog", "lower newer wider low new wide"] * 8
 out = []
