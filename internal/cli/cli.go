@@ -60,10 +60,13 @@ func run(p *command.IO) int {
 	if native {
 		endWithLauncher()
 	}
-	name := strings.TrimSuffix(filepath.Base(p.Args[0]), ".exe")
-	if name == "perf_analyzer" || name == "perf_client" {
+	switch name := strings.TrimSuffix(filepath.Base(p.Args[0]), ".exe"); name {
+	case "perf_analyzer", "perf_client":
 		c := row{name: name, run: func(p *command.IO, args []string) (int, error) { return profile.RunPerfAnalyzer(p, name, args) }}
 		return c.do(p, p.Args[1:])
+	case "llm_perf": // the Python perf tool for TensorRT-LLM
+		c, _ := find("llm")
+		return c.do(p, append([]string{"--console", "blocks"}, p.Args[1:]...))
 	}
 	if len(p.Args) < 2 {
 		fmt.Fprint(p.Stderr, overview())

@@ -68,7 +68,8 @@ func overview() string {
 	}
 	b.WriteString(`
 'redline help COMMAND' explains a command, 'redline help TOPIC' a task. If you start the
-program as perf_analyzer, for example through a link, it behaves like perf_analyzer.
+program as perf_analyzer, for example through a link, it behaves like perf_analyzer; as llm_perf,
+like the Python perf tool for TensorRT-LLM.
 
 Examples
   redline profile --embedded -m simple -i grpc --concurrency-range 1:4

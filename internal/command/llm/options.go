@@ -21,10 +21,8 @@ import (
 // options are the draft of a plan, as the rows of the tables below set it, and what only a command line has. plan makes a Plan of it.
 type options struct {
 	Plan
-	inputData     string // --input-file under another name
-	tokenizerPath string // --tokenizer under another name
-	triton        bool   // GenAI-Perf's options name a model of Triton
-	save          string // scenario
+	triton bool   // GenAI-Perf's options name a model of Triton
+	save   string // scenario
 
 	table *option.Table // what the command line said
 }
@@ -33,7 +31,7 @@ type options struct {
 func defaults() *options {
 	return &options{Plan: Plan{
 		ValidErrorRate: plan.DefaultErrorRate,
-		Arrival:        load.Poisson, Grace: 30 * time.Second, Runs: 1, Confidence: 0.95,
+		Arrival:        load.Poisson, Grace: 30 * time.Second, Runs: 1, Confidence: 0.95, Console: "table",
 		Outcome: plan.DefaultOutcome(), Fleet: plan.DefaultFleet(), Session: "X-Correlation-ID",
 		Wait: ready.Wait{Mode: "inference", Every: 5 * time.Second},
 		Data: dataset.Options{Input: dataset.Lengths{Mean: 550}, Trace: dataset.Trace{AutoOffset: true}},
@@ -207,7 +205,7 @@ func (o *options) outputRows() []option.Row {
 		})},
 		{Long: "json", Arg: "FILE", Writes: true, Help: "write the whole result as JSON", To: option.Text(&o.JSON)},
 		{Long: "save-scenario", Arg: "FILE", Writes: true, Help: "save the run as a scenario: 'redline run FILE' repeats it", To: option.Text(&o.save)},
-		{Long: "console", Arg: "FORM", Help: "form of the report on the console: table or blocks; -i, --input-data and --tokenizer-path select blocks", To: option.OneOf(&o.Console, "table", "blocks")},
+		{Long: "console", Arg: "FORM", Help: "form of the report on the console: table, or blocks, the form of the Python perf tool for TensorRT-LLM; under the name llm_perf it is blocks", To: option.OneOf(&o.Console, "table", "blocks")},
 		{Long: "verbose", Short: 'v', Also: "extra-verbose", Help: "print every metric, confidence intervals, and the source of each token count", To: option.Switch(&o.Verbose)},
 	})
 }

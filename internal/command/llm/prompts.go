@@ -15,15 +15,13 @@ import (
 func (o *options) promptRows() []option.Row {
 	formats := convert.All(dataset.Formats(), func(f dataset.Format) string { return string(f) })
 	return option.Group("Prompts", []option.Row{
-		{Long: "input-file", Arg: "FILE", Help: "file of prompts: AIPerf's JSONL formats, traces, ShareGPT, text and others; also GenAI-Perf's payload:FILE and synthetic:queries,passages; see docs/datasets.md", To: option.Text(&o.Data.Path)},
-		{Long: "input-data", Arg: "FILE", Help: "file of prompts; a level sends each prompt once unless a count or duration is given", To: option.Text(&o.inputData)},
+		{Long: "input-file", Also: "input-data", Arg: "FILE", Help: "file of prompts, each of which a level sends once unless a count or duration is given: AIPerf's JSONL formats, traces, ShareGPT, text and others; also GenAI-Perf's payload:FILE and synthetic:queries,passages; see docs/datasets.md", To: option.Text(&o.Data.Path)},
 		{Long: "input-key", Arg: "NAME", Help: "JSON field that contains the prompt (the first found of input, prompt, text, question, instruction)", To: option.Text(&o.Data.Key)},
 		{Long: "custom-dataset-type", Arg: "TYPE", Help: "format of the file; detected from its first record unless given: " + strings.Join(formats, ", "), To: option.Parsed(&o.Data.Format, dataset.ParseFormat).Of(formats...)},
 		{Long: "dataset-sampling-strategy", Arg: "NAME", Default: "sequential", Help: "order of the prompts: sequential, shuffle or random", To: option.Parsed(&o.Data.Sampling, dataset.ParseSampling).Of("sequential", "shuffle", "random")},
 		{Long: "num-dataset-entries", Also: "num-prompts num-payloads", Arg: "N", Help: "number of different prompts", To: option.Int(&o.Data.Entries, 1)},
 		{Long: "random-seed", Arg: "N", Default: "0", Help: "seed of all random choices", To: option.Uint(&o.Data.Seed, math.MaxUint64)},
-		{Long: "tokenizer", Arg: "FILE|DIR", Help: "tokenizer: a folder, a tokenizer.json, a tiktoken file, or the name of a model that Hugging Face's tools have downloaded", To: option.Text(&o.Tokenizer)},
-		{Long: "tokenizer-path", Arg: "FILE|DIR", Help: "other name of --tokenizer; also selects --console blocks", To: option.Text(&o.tokenizerPath)},
+		{Long: "tokenizer", Also: "tokenizer-path", Arg: "FILE|DIR", Help: "tokenizer: a folder, a tokenizer.json, a tiktoken file, or the name of a model that Hugging Face's tools have downloaded", To: option.Text(&o.Tokenizer)},
 		{Long: "apply-chat-template", Help: "count and generate prompts with the tokenizer's chat template, as the server sees them; endpoints that take one text, " +
 			"such as completions, receive the rendered text", To: option.Switch(&o.ChatTemplate)},
 		{Long: "use-server-token-count", Help: "use the server's token counts even if a tokenizer is given", To: option.Switch(&o.ServerCounts)},
