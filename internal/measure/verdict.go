@@ -41,31 +41,34 @@ func Judge(lv *result.Level, l Load) (out []result.Reason) {
 		out = append(out, result.Reason{What: fmt.Sprintf(what, args...), Try: try})
 	}
 	h := &lv.Health
+	held := causeOf(h, &l, "lower the concurrency")
+	if l.Rate > 0 {
+		held = causeOf(h, &l, "lower "+l.Options.Rate)
+	}
 	if missing := l.Due * (1 - h.AchievedRate/l.Rate); !l.Held && l.Rate > 0 && h.AchievedRate < minRate*l.Rate && missing > atEdge {
-		try := "lower " + l.Options.Rate + ", or give the client more CPU"
+		c := held
 		switch {
 		case l.Serial:
-			try = "raise --num-of-sequences, or use --streaming without --serial-sequences: a request waits for the answer to the one before it in its sequence"
+			c = cause{try: "raise --num-of-sequences, or use --streaming without --serial-sequences: a request waits for the answer to the one before it in its sequence"}
 		case l.Cap > 0:
-			try = fmt.Sprintf("use --async, or raise --max-threads above %d", l.Cap)
+			c = cause{try: fmt.Sprintf("use --async, or raise --max-threads above %d", l.Cap)}
 		}
-		add(try, "sent %s of the %s requests per second that were due", unit.Digits(h.AchievedRate, 6), unit.Digits(l.Rate, 6))
+		add(c.try, "%s", c.after(fmt.Sprintf("sent %s of the %s requests per second that were due", unit.Digits(h.AchievedRate, 6), unit.Digits(l.Rate, 6))))
 	}
-	if lag := time.Duration(h.LagP99Ns); !l.Held && lag > max(minLag, time.Duration(maxLagShare*float64(lv.Client.Sent.At(50)))) {
-		try := "lower the rate, or give the client more CPU"
+	if share, lag := lateness(lv); !l.Held && lag > max(minLag, time.Duration(maxLagShare*float64(lv.Client.Sent.At(50)))) {
+		c := held
 		if l.Serial {
-			try = "lower the rate, or raise --num-of-sequences"
+			c = cause{try: "lower the rate, or raise --num-of-sequences"}
 		}
-		add(try, "1 %% of the requests were sent more than %s late", roundTime(int64(lag)))
+		add(c.try, "%s", c.after(fmt.Sprintf("%s of the requests were sent more than %s late", share, unit.Span(float64(lag)))))
 		out[len(out)-1].Late = true
 	}
 	if h.AchievedInFlight < minInFlight*h.AskedInFlight {
-		try := "lower the concurrency, or give the client more CPU"
+		c := held
 		if h.MoreConnections > 0 {
-			try = fmt.Sprintf("use --connections %d, or lower the concurrency", h.MoreConnections)
+			c = cause{try: fmt.Sprintf("use --connections %d, or lower the concurrency", h.MoreConnections)}
 		}
-		add(try,
-			"kept %s requests in flight where %s were asked for", unit.Digits(h.AchievedInFlight, 3), unit.Digits(h.AskedInFlight, 4))
+		add(c.try, "%s", c.after(fmt.Sprintf("kept %s requests in flight where %s were asked for", unit.Digits(h.AchievedInFlight, 3), unit.Digits(h.AskedInFlight, 4))))
 	}
 	out = append(out, Stalled(l.Stalled, l.Wall, l.Options.Records)...)
 	if l.Standstill > maxStandstill {
@@ -76,6 +79,14 @@ func Judge(lv *result.Level, l Load) (out []result.Reason) {
 			"the client used %.2f of its %d cores", h.CPUCores, l.MaxProcs)
 	}
 	return out
+}
+
+// lateness is the send lag that a share of the requests exceeded: of too few for a p99, half of them.
+func lateness(lv *result.Level) (share string, lag time.Duration) {
+	if result.Enough(99, lv.Client.Requests) {
+		return "1 %", time.Duration(lv.Health.LagP99Ns)
+	}
+	return "half", time.Duration(lv.Health.LagP50Ns)
 }
 
 // Stalled returns the reason that a load waited for its own records; none if the wait was a small part of the time. records

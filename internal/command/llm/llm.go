@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/redline-bench/redline/internal/calibrate"
@@ -175,7 +176,7 @@ func (r *traffic) config(n int) load.Config {
 	return load.Config{
 		Service: r.svc, Endpoint: r.ep, Options: r.load, Count: r.tok.count(), UseServer: r.opts.ServerCounts || r.tok == nil,
 		ChatTemplate: r.template, Open: func() (load.Source, error) { return r.source(n) },
-		RequestHeader: "X-Request-ID", SessionHeader: r.opts.Session, Tracing: r.tracing,
+		RequestHeader: "X-Request-ID", SessionHeader: r.opts.Session, Tracing: r.tracing, Here: slices.ContainsFunc(r.urls, plan.IsLocal),
 	}
 }
 

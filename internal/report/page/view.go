@@ -33,6 +33,8 @@ type View struct {
 	Verdict     result.State       `json:"verdict"`
 	Meaning     string             `json:"meaning"` // of the verdict, in a sentence
 	Reasons     []report.Reason    `json:"reasons,omitempty"`
+	Notes       []string           `json:"notes,omitempty"`    // what keeps the verdict from being misread
+	Untested    bool               `json:"untested,omitempty"` // valid, without a test of stability
 	Judged      bool               `json:"judged"`
 	Checks      []result.Check     `json:"checks,omitempty"`
 	Goodput     string             `json:"goodput,omitempty"` // bounds of a good request
@@ -184,7 +186,7 @@ func round(v float64) float64 {
 func NewView(name string, res *result.Result) *View {
 	v := &View{
 		Name: name, Tool: res.Tool, Version: res.Version, Command: res.Command, CommandLine: cleantext.Block(res.CommandLine, 4000), Label: res.Label,
-		Scenario: cleantext.Line(res.Scenario), Verdict: res.Verdict.State, Meaning: report.Meaning(res), Reasons: report.Reasons(res), Judged: res.Verdict.State.Judged(), Checks: cleanChecks(res.Checks), Goodput: res.GoodputBounds,
+		Scenario: cleantext.Line(res.Scenario), Verdict: res.Verdict.State, Meaning: report.Meaning(res), Reasons: report.Reasons(res), Notes: report.Notes(res), Untested: report.Untested(res), Judged: res.Verdict.State.Judged(), Checks: cleanChecks(res.Checks), Goodput: res.GoodputBounds,
 		Error: cleantext.Line(res.Error), Interrupted: res.Interrupted, Environment: res.Environment, Workload: res.Workload, Levels: []LevelView{},
 	}
 	if res.StartUnixNs > 0 {

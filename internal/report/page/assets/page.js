@@ -11,12 +11,13 @@
 
   function verdict(run) {
     const state = run.live ? "running" : run.verdict || "unknown";
-    const box = el("section", { class: "verdict " + state, "aria-label": "verdict" });
+    const box = el("section", { class: "verdict " + state + (run.untested ? " untested" : ""), "aria-label": "verdict" });
     if (run.live) box.append(el("b", { class: "live" }, "Running"), el("span", {}, ": the results below are those up to now"));
     else box.append(el("b", {}, state), run.verdict ? ": " + run.meaning : "");
     const reasons = run.reasons || [];
     if (run.error && !reasons.some((r) => r.what.includes(run.error))) box.append(el("p", {}, run.error));
     if (reasons.length) box.append(el("ul", {}, reasons.map((r) => el("li", {}, r.what.map((w) => el("div", {}, w)), r.try ? el("div", { class: "try" }, "Try: ", unbroken(r.try)) : null))));
+    box.append(...(run.notes || []).map((n) => el("p", {}, n)));
     return box;
   }
 
