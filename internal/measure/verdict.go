@@ -72,7 +72,7 @@ func Judge(lv *result.Level, l Load) (out []result.Reason) {
 	}
 	out = append(out, Stalled(l.Stalled, l.Wall, l.Options.Records)...)
 	if l.Standstill > maxStandstill {
-		add("do not suspend the client, and give it a machine of its own", "the client did not run for %s", l.Standstill.Round(time.Millisecond))
+		add("do not suspend the client, and give it a machine of its own", "the client did not run for %s", unit.Span(float64(l.Standstill)))
 	}
 	if l.MaxProcs > 0 && h.CPUCores > maxCPU*float64(l.MaxProcs) {
 		add("give the client more cores, or run it on another machine",
@@ -96,7 +96,7 @@ func Stalled(stalled, wall time.Duration, records string) []result.Reason {
 		return nil
 	}
 	return []result.Reason{{
-		What: fmt.Sprintf("requests waited %s for the records of earlier ones to be written", stalled.Round(time.Millisecond)),
+		What: fmt.Sprintf("requests waited %s for the records of earlier ones to be written", unit.Span(float64(stalled))),
 		Try:  "write to a faster disk, leave out " + records + ", or lower the load",
 	}}
 }
@@ -202,7 +202,7 @@ func (r *Run) tooShort(lv *result.Level) *result.Reason {
 	c := &lv.Client
 	return &result.Reason{
 		What: fmt.Sprintf("too short for this latency: p%g is at least %s; in flight at the end: %s, the oldest for %s",
-			q.P, roundTime(q.Ns), unit.Count(c.Unfinished, "request"), roundTime(c.OldestNs)),
+			q.P, unit.Span(float64(q.Ns)), unit.Count(c.Unfinished, "request"), unit.Span(float64(c.OldestNs))),
 		Try: r.Longer,
 	}
 }
@@ -219,18 +219,9 @@ func (r *Run) tooFew(lv *result.Level) *result.Reason {
 		return nil
 	}
 	return &result.Reason{
-		What: fmt.Sprintf("too short to judge: %s in %s; stability was not tested", unit.Count(c.Requests, "request"), roundTime(c.DurationNs)),
+		What: fmt.Sprintf("too short to judge: %s in %s; stability was not tested", unit.Count(c.Requests, "request"), unit.Span(float64(c.DurationNs))),
 		Try:  r.More,
 	}
-}
-
-// roundTime rounds a time to three digits.
-func roundTime(ns int64) time.Duration {
-	unit := time.Duration(1)
-	for d := time.Duration(ns); d >= 1000*unit; {
-		unit *= 10
-	}
-	return time.Duration(ns).Round(unit)
 }
 
 // named puts the name of a level before a reason.

@@ -84,7 +84,7 @@ func TestStateOfARun(t *testing.T) {
 func TestLateForACause(t *testing.T) {
 	f := func(name string, h result.Health, standstill time.Duration, what, try string) {
 		t.Helper()
-		h.LagP99Ns, h.MachineCores, h.CPUCores = int64(4600*time.Microsecond), 2, 0.1
+		h.LagP99Ns, h.MachineCores, h.CPUCores = int64(4600*time.Microsecond), 2, max(h.CPUCores, 0.1)
 		lv := result.Level{Client: result.Client{Requests: 1000}, Health: h}
 		out := measure.Judge(&lv, measure.Load{Wall: 10 * time.Second, MaxProcs: 2, Standstill: standstill, Options: measure.Options{Rate: "--request-rate"}})
 		if len(out) != 1 || out[0].What != "1 % of the requests were sent more than 4.60 ms late"+what || !strings.Contains(out[0].Try, try) {
@@ -97,7 +97,7 @@ func TestLateForACause(t *testing.T) {
 	f("a little steal on a busy machine", result.Health{MachineShare: 0.95, StealShare: 0.01}, 0, ": other processes used 1.8 of the 2 cores, the client 0.1", "stop the other processes")
 	f("a standstill", result.Health{MachineShare: 0.1}, 200*time.Millisecond, ": the whole client stood still for 200 ms", "do not suspend")
 	f("nothing to see", result.Health{MachineShare: 0.1}, 0, ": cores were free, and nothing says what held the client up", "redline doctor")
-	f("a machine that tells nothing", result.Health{MachineShare: 0.6}, 0, "", "give the client more CPU")
+	f("a machine that tells nothing", result.Health{MachineShare: 0.9, CPUCores: 1.7}, 0, "", "give the client more CPU")
 }
 
 // The p99 of five requests decides nothing; half of them can.

@@ -39,9 +39,9 @@ func TestLLMLevels(t *testing.T) {
 	}
 	f("", false, "concurrency 1")
 	f("--concurrency 1,4:8:2", false, "concurrency 1", "concurrency 4", "concurrency 6", "concurrency 8")
-	f("--request-rate 5,2.5", false, "5 requests/sec", "2.5 requests/sec")
-	f("--request-rate 5 --concurrency 3", false, "5 requests/sec, at most 3 in flight")
-	f("--user-centric-rate 2 --num-users 10", false, "10 users at 2 requests/sec")
+	f("--request-rate 5,2.5", false, "request rate 5", "request rate 2.5")
+	f("--request-rate 5 --concurrency 3", false, "request rate 5, at most 3 in flight")
+	f("--user-centric-rate 2 --num-users 10", false, "10 users at 2 requests/s")
 	f("--stages 10:30s,10-50:1m", false, "rate in stages")
 	f("--concurrency-stages 1:5,8:5", false, "concurrency in stages")
 	f("--think-time 1s±1s --concurrency-stages 1:5,8:5", false, "concurrency in stages")

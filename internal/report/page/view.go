@@ -71,11 +71,13 @@ type LevelView struct {
 	Open  bool    `json:"open,omitempty"`  // requests follow a schedule
 	Load  float64 `json:"load"`            // concurrency or rate
 	// Stages are the requested rates of a level that changes: from, to, seconds.
-	Stages   [][3]float64 `json:"stages,omitempty"`
-	State    string       `json:"state"` // stable, unstable, too short, unfinished, over the limit
-	Reason   string       `json:"reason,omitempty"`
-	Requests uint64       `json:"requests"`
-	Failed   uint64       `json:"failed"`
+	Stages [][3]float64 `json:"stages,omitempty"`
+	// Changes: the rate or the concurrency is not the same all the time.
+	Changes  bool   `json:"changes,omitempty"`
+	State    string `json:"state"` // stable, unstable, too short, unfinished, over the limit
+	Reason   string `json:"reason,omitempty"`
+	Requests uint64 `json:"requests"`
+	Failed   uint64 `json:"failed"`
 	// FailedEver of RequestsEver failed over the whole level; Failed and Requests are those of the windows.
 	FailedEver   uint64 `json:"failed_ever"`
 	RequestsEver uint64 `json:"requests_ever"`
@@ -256,6 +258,7 @@ func levelView(lv *result.Level) LevelView {
 		OverheadPct: round(c.OverheadPercent), Failures: cleanFailures(lv.Failures), Health: lv.Health, Metrics: lv.Metrics,
 		Workers: workerViews(lv.Workers),
 	}
+	out.Changes = len(lv.Stages) > 0
 	if lv.Concurrency > 0 {
 		out.Load = float64(lv.Concurrency)
 	}
