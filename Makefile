@@ -14,7 +14,7 @@ TAGS := grpcnotrace$(if $(filter Linux,$(shell uname)),$(comma)netgo$(comma)osus
 TOOLEXEC := $(if $(word 2,$(CURDIR)),,-toolexec=$(CURDIR)/scripts/tool.sh)
 export GOFLAGS := $(strip $(filter-out -trimpath -tags=% -toolexec=%,$(GOFLAGS)) -trimpath -tags=$(TAGS) $(TOOLEXEC))
 export CGO_ENABLED := 0
-GOFLAGS_BUILD := -ldflags "-s -w -X main.version=$(VERSION)"
+GOFLAGS_BUILD := -ldflags "-s -w -X github.com/redline-bench/redline/internal/release.version=$(VERSION)"
 FUZZTIME ?= 10s
 SOAK ?= 30m
 # redline-native calls the in-process server through C; without a C compiler this part is omitted.

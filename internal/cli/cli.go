@@ -3,7 +3,6 @@
 package cli
 
 import (
-	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,18 +13,18 @@ import (
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/command/profile"
 	"github.com/redline-bench/redline/internal/pending"
+	"github.com/redline-bench/redline/internal/release"
 	"github.com/redline-bench/redline/internal/secret"
 	"github.com/redline-bench/redline/internal/term"
 )
 
-// Process is the IO of the running process. A release names its version and commit; empty means what Go recorded in the binary.
-func Process(version, commit string) *command.IO {
+// Process is the IO of the running process.
+func Process() *command.IO {
 	secrets := &secret.Set{Words: command.Words}
 	files := pending.New(secrets)
-	builtVersion, builtCommit := built()
 	p := &command.IO{
 		Args: os.Args, Stdin: os.Stdin, Stdout: newStream(os.Stdout, files), Stderr: newStream(os.Stderr, files), Secrets: secrets, Files: files,
-		Getenv: os.Getenv, Executable: executable, Exit: os.Exit, Version: cmp.Or(version, builtVersion), Commit: cmp.Or(commit, builtCommit), Native: native,
+		Getenv: os.Getenv, Executable: executable, Exit: os.Exit, Version: release.Version(), Commit: release.Commit(), Native: native,
 		Width: func() int {
 			for _, f := range []*os.File{os.Stdout, os.Stderr} {
 				if w, _, err := xterm.GetSize(int(f.Fd())); err == nil {

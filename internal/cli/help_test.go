@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"runtime"
-	"runtime/debug"
 	"strings"
 	"testing"
 
@@ -99,16 +98,6 @@ func TestVersion(t *testing.T) {
 	if err := json.Unmarshal(out.Bytes(), &got); err != nil || got != want {
 		t.Errorf("%s: %+v, want %+v (%v)", out.String(), got, want, err)
 	}
-	f := func(want string, info debug.BuildInfo) {
-		t.Helper()
-		if got := versionOf(&info); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
-	}
-	rev := []debug.BuildSetting{{Key: "vcs.revision", Value: "0123456789abcdef"}}
-	f("v1.2.3", debug.BuildInfo{Main: debug.Module{Version: "v1.2.3"}, Settings: rev})
-	f("dev-0123456789ab", debug.BuildInfo{Main: debug.Module{Version: "(devel)"}, Settings: rev})
-	f("dev", debug.BuildInfo{})
 }
 
 // TestShortHelp holds that --help of a command with many options is one page: examples first, the most used options, and how

@@ -102,6 +102,8 @@ type Target struct {
 	Endpoint string   `json:"endpoint,omitempty"`
 	// HTTPVersion is 1.1 or 2; empty leaves it to the server where TLS lets both sides choose, and is 1.1 else.
 	HTTPVersion string `json:"http_version,omitempty"`
+	// LibcurlAgent: HTTP requests have the User-Agent of Triton's C++ client.
+	LibcurlAgent bool `json:"libcurl_agent,omitempty"`
 
 	ComposingModels []ModelRef  `json:"composing_models,omitempty"` // --bls-composing-models
 	SignatureName   string      `json:"signature_name,omitempty"`

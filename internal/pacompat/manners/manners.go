@@ -11,6 +11,7 @@ func PerfAnalyzer(p *plan.Plan) {
 
 	t := &p.Target
 	t.Loose = true // perf_analyzer limits no response
+	t.LibcurlAgent = true
 	t.LazyDial, t.StrictRepository, t.OpaqueMessages = true, true, true
 
 	l := &p.Load
