@@ -63,8 +63,8 @@ func (t *Table) Parse(args []string) ([]string, error) {
 		t.Secrets.Collect(g.row.Secret, g.value)
 		t.given = append(t.given, g)
 		if err := g.row.To.Set(g.value); err != nil {
-			if errors.Is(err, ErrHelp) && s.at < len(args) && args[s.at] == "all" {
-				return nil, ErrHelpAll
+			if errors.Is(err, ErrHelp) && !t.Getopt && s.at < len(args) && !strings.HasPrefix(args[s.at], "-") {
+				return nil, &HelpError{Word: args[s.at]}
 			}
 			return nil, &ValueError{Row: g.row, Form: g.form, Value: g.value, Err: err}
 		}
@@ -85,7 +85,7 @@ func (t *Table) reserveNames() {
 
 // HelpRow asks for help.
 func HelpRow() Row {
-	return Row{Long: "help", Short: 'h', Help: "print help; --help all explains every option", To: Func(func(string) error { return ErrHelp })}
+	return Row{Long: "help", Short: 'h', Help: "print help; --help all explains every option, --help WORD those that are about a word", To: Func(func(string) error { return ErrHelp })}
 }
 
 // Unexpected is the error of an argument that belongs to no option, in a command that takes none. index is its place in what

@@ -64,8 +64,8 @@ func start(p *command.IO, sigs *command.Signals, t traffic, line string, w worke
 // Command describes the command.
 func Command() option.Command {
 	return option.Command{Exits: command.Exits(command.ExitOK, command.ExitAssertion, command.ExitInvalid, command.ExitError, command.ExitInterrupted), Common: []string{
-		"model", "url", "endpoint-type", "streaming", "concurrency", "request-rate", "request-count", "benchmark-duration",
-		"synthetic-input-tokens-mean", "output-tokens-mean",
+		"model", "url", "endpoint-type", "streaming", "api-key-env", "concurrency", "request-rate", "request-count", "benchmark-duration", "goodput",
+		"warmup-request-count", "input-file", "tokenizer", "synthetic-input-tokens-mean", "output-tokens-mean", "json", "report", "artifact-dir", "assert", "verbose",
 	}, Rows: defaults().rows(), Intro: `Usage: redline llm -m MODEL -u ADDRESS [options]
 
 Loads a language model and measures it token by token: time to first token, inter-token latency, throughput, goodput.

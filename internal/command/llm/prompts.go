@@ -33,7 +33,7 @@ func (o *options) shapeRows() []option.Row {
 	return option.Group("Generated prompts", []option.Row{
 		{Long: "synthetic-input-tokens-mean", Also: "isl prompt-input-tokens-mean", Arg: "LIST", Default: "550", Help: "mean number of tokens of a prompt; a list, as 100,200, measures a level for each", To: option.Parsed(&o.Inputs, lengthList(1))},
 		{Long: "synthetic-input-tokens-stddev", Also: "isl-stddev prompt-input-tokens-stddev", Arg: "N", Help: "standard deviation of the tokens of a prompt", To: option.Float(&d.Input.Std, 0, 1e9)},
-		{Long: "output-tokens-mean", Also: "osl prompt-output-tokens-mean", Arg: "LIST", Default: "0", Help: "mean number of tokens to request for a response; 0 requests no length; a list, as 100,200, measures a level for each", To: option.Parsed(&o.Lengths, lengthList(0))},
+		{Long: "output-tokens-mean", Also: "osl prompt-output-tokens-mean", Arg: "LIST", Default: "0", Help: "mean number of tokens to request for a response, 0 for no limit; a list, as 100,200, measures a level for each", To: option.Parsed(&o.Lengths, lengthList(0))},
 		{Long: "output-tokens-stddev", Also: "osl-stddev prompt-output-tokens-stddev", Arg: "N", Help: "standard deviation of the tokens to request", To: option.Float(&d.Output.Std, 0, 1e9)},
 		{Long: "length-distribution", Arg: "NAME", Default: "normal", Help: "distribution of prompt and response lengths: normal, lognormal, uniform or fixed", To: option.Func(func(v string) error {
 			k, err := dataset.ParseLengthKind(v)
