@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -123,13 +124,17 @@ type Run struct {
 	Longer     string
 	// Decided: a search has measured each level until its objectives were decided, so that none is too short.
 	Decided bool
+	// Advice, when set, says what to try after failures of a class with a text; empty leaves it to the class.
+	Advice func(class, text string) string
 	// More says how to send more requests.
 	More string
 	// Error is why the run could not be completed; empty if it was. TooShort: no request ended within a window. ServerGone:
 	// failed requests ended the run.
-	Error       string
-	TooShort    bool
-	ServerGone  bool
+	Error      string
+	TooShort   bool
+	ServerGone bool
+	// Unanswered: Error is that no request succeeded.
+	Unanswered  bool
 	Interrupted bool
 	// Unleveled are reasons why the client limited a run that has no levels.
 	Unleveled []result.Reason
@@ -153,6 +158,9 @@ func Conclude(r Run) result.Verdict {
 			lv.ClientLimited = true
 			add(result.ClientLimited, named(lv, *own))
 		} else if why := serverFailed(lv, r.MaxErrorRate); why != nil {
+			if r.Advice != nil {
+				why.Try = cmp.Or(r.Advice(mainFailure(lv)), why.Try)
+			}
 			lv.ServerFailed = true
 			add(result.ServerFailed, named(lv, *why))
 			continue
@@ -171,7 +179,7 @@ func Conclude(r Run) result.Verdict {
 		add(result.ClientLimited, r.Unleveled...)
 	}
 	switch {
-	case (r.TooShort || r.ServerGone) && v.State == result.ServerFailed: // the level's reason is in the verdict
+	case (r.TooShort || r.ServerGone || r.Unanswered) && v.State == result.ServerFailed: // the level's reason is in the verdict
 	case r.Error != "" && r.TooShort:
 		add(result.TooShort, result.Reason{What: r.Error, Try: "measure longer (--measurement-interval), or by count (--measurement-mode count_windows)"})
 	case r.Error != "" && r.ServerGone && !slices.ContainsFunc(r.Levels, func(lv result.Level) bool { return ownLimit(&lv) != nil }):
