@@ -103,8 +103,8 @@ func (o *options) targetRows() []option.Row {
 func (o *options) loadRows() []option.Row {
 	return option.Group("Load", []option.Row{
 		{Long: "concurrency", Also: "session-concurrency", Arg: "LIST", Help: "closed loop: number of conversations at once, one level for each number, such as 1,4,8 or 1:8:1; with --request-rate, " +
-			"the limit of requests in flight", To: option.Parsed(&o.Concurrency, intList)},
-		{Long: "request-rate", Arg: "LIST", Help: "open loop: requests per second, one level for each number, such as 5,10", To: option.Parsed(&o.Rates, floatList)},
+			"the limit of requests in flight", To: option.Parsed(&o.Concurrency, option.Ints)},
+		{Long: "request-rate", Arg: "LIST", Help: "open loop: requests per second, one level for each number, such as 5,10", To: option.Parsed(&o.Rates, option.Floats)},
 		{Long: "arrival-pattern", Also: "request-rate-mode", Arg: "NAME", Default: "poisson", Help: "distribution of the gaps between requests: constant, poisson or gamma; concurrency_burst is the closed loop of --concurrency", To: option.Func(func(v string) (err error) {
 			if o.Closed = v == closedLoop; !o.Closed {
 				o.Arrival, err = load.ParseArrival(v)
@@ -161,7 +161,7 @@ func (o *options) endAtErrorRate(string) error {
 func (o *options) stopRows() []option.Row {
 	return option.Group("Measurement: length, limits and repeats", []option.Row{
 		{Long: "request-count", Also: "num-requests", Arg: "N", Help: "number of requests of a level", To: option.Int(&o.Requests, 1)},
-		{Long: "num-conversations", Also: "num-sessions conversation-num", Arg: "LIST", Help: "number of conversations of a level; a list, as 10,20, measures a level for each", To: option.Parsed(&o.SessionCounts, intList)},
+		{Long: "num-conversations", Also: "num-sessions conversation-num", Arg: "LIST", Help: "number of conversations of a level; a list, as 10,20, measures a level for each", To: option.Parsed(&o.SessionCounts, option.Ints)},
 		{Long: "benchmark-duration", Also: "duration", Arg: "TIME", Help: "duration of a level", To: seconds(&o.Duration)},
 		{Long: "benchmark-grace-period", Arg: "TIME", Help: "how long to wait for requests in flight after --benchmark-duration; inf waits for all", To: endlessSeconds(&o.Grace)},
 		{Long: "cooldown-duration", Arg: "TIME", Help: "do not count requests sent in this last part of --benchmark-duration", To: seconds(&o.Cooldown)},

@@ -93,7 +93,7 @@ func (o *options) mediaRows() []option.Row {
 		{Long: "audio-length-mean", Arg: "TIME", Help: "mean length of generated audio", To: option.TimeIn(&m.Seconds.Mean, time.Second, 1e5)},
 		{Long: "audio-length-stddev", Arg: "TIME", Help: "standard deviation of the length", To: option.TimeIn(&m.Seconds.Std, time.Second, 1e5)},
 		{Long: "audio-sample-rates", Arg: "LIST", Repeat: true, Default: "16", Help: "sample rates of generated audio, in kHz or Hz; each clip uses one of them at random", To: option.Func(func(v string) error {
-			list, err := floatList(v)
+			list, err := option.Floats(v)
 			for _, f := range list {
 				if f < 1000 {
 					f *= 1000
@@ -103,7 +103,7 @@ func (o *options) mediaRows() []option.Row {
 			return err
 		})},
 		{Long: "audio-depths", Arg: "LIST", Repeat: true, Default: "16", Help: "bits per sample of generated audio; each clip uses one of them at random", To: option.Func(func(v string) error {
-			list, err := intList(v)
+			list, err := option.Ints(v)
 			m.Depths = append(m.Depths, list...)
 			return err
 		})},

@@ -133,14 +133,11 @@ func (r *raw) worded(err error) error {
 		return line("%v", err)
 	}
 	name, _, _ := strings.Cut(e.Form, " ")
-	rest, more := errors.AsType[*restError](err)
 	switch {
 	case errors.Is(err, cxx.ErrInvalid):
 		return failed(e.Form+". Invalid value provided: "+e.Value, cmp.Or(forms[name], fmt.Sprintf("%s does not take the value '%s'", name, e.Value)))
 	case errors.Is(err, cxx.ErrRange):
 		return aborted(fmt.Sprintf("Failed to parse %s. The number is out of range: %s", e.Form, e.Value), fmt.Sprintf("%s: the number %s is out of range", name, e.Value))
-	case more && strings.Contains(rest.text, ",") && (name == "--concurrency-range" || name == "--request-rate-range"):
-		return line("%s is START:END:STEP, such as 1:16:4, and no list: run the command once for each level", name)
 	}
 	return line("%v", err)
 }
