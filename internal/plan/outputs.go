@@ -29,7 +29,7 @@ type Outcome struct {
 	TraceRequests float64  `json:"trace_requests,omitempty"` // share of the requests that are traced
 	Asserts       []string `json:"asserts,omitempty"`
 	Baseline      string   `json:"baseline,omitempty"`
-	// MaxRegression is the share by which a run may be worse than the baseline: 0.03 for three per cent.
+	// MaxRegression is the share by which a run may be worse than the baseline: 0.05 for five per cent.
 	MaxRegression float64 `json:"max_regression,omitempty"`
 	JUnit         string  `json:"junit,omitempty"`
 	Summary       string  `json:"summary,omitempty"` // Markdown
@@ -39,9 +39,13 @@ type Outcome struct {
 	Progress      string  `json:"progress,omitempty"` // auto, tui, json or none
 }
 
+// Threshold is the change that comparisons look for: a run may be so much worse than its baseline, and a comparison that could miss such a
+// change cannot tell.
+const Threshold = 0.05
+
 // DefaultOutcome is what holds when no option is given.
 func DefaultOutcome() Outcome {
-	return Outcome{DashListen: "127.0.0.1:0", MaxRegression: 0.03, Progress: "auto"}
+	return Outcome{DashListen: "127.0.0.1:0", MaxRegression: Threshold, Progress: "auto"}
 }
 
 // Again is the outcome of a run that repeats this one: the same rules, label and metrics of the server. Files are not written again, and

@@ -434,12 +434,12 @@
     const pct = (v) => (Math.abs(v) < 5e-4 ? "0 %" : v >= 1000 ? "over ×1,000" : v >= 10 ? "×" + num(1 + v, 3) : (v > 0 ? "+" : "−") + (100 * Math.abs(v)).toFixed(Math.abs(v) >= 1 ? 0 : 1) + " %");
     const cls = { better: "good", worse: "bad" };
     const f = (r, v) => (r.unit === "ms" ? dur(v) : num(v));
-    const rows = c.rows.map((r) => [r.level, { text: r.name }, f(r, r.a), f(r, r.b), r.a ? pct(r.change) : "", r.low || r.high ? pct(r.low) + " to " + pct(r.high) : "", { text: r.finding, cls: cls[r.finding] }]);
+    const rows = c.rows.map((r) => [r.level, { text: r.name }, f(r, r.a), f(r, r.b), r.a ? pct(r.change) : "", r.low || r.high ? pct(r.low) + " to " + pct(r.high) : r.why || "", { text: r.finding, cls: cls[r.finding] }]);
     const some = (finding) => c.rows.some((r) => r.finding === finding);
     const state = some("worse") ? (some("better") ? "unstable" : "failed") : some("better") ? "valid" : "";
     return el("section", {}, el("div", { class: "verdict " + state }, el("b", {}, c.headline), (c.remarks || []).length ? el("ul", {}, c.remarks.map((r) => el("li", {}, r))) : null),
       table(["level", "figure", "A", "B", "change", "interval", "finding"], rows, "full"),
-      el("p", { class: "note" }, unbroken("A figure is better or worse where its whole interval lies on one side of zero. The intervals allow for the number of figures: of comparisons of equal runs, at most " + num(100 - c.confidence * 100) + " % have one without zero. With --least, the whole interval must lie beyond that change.")));
+      el("p", { class: "note" }, unbroken("A figure is better or worse where its whole interval lies on one side of zero. The intervals allow for the number of figures: of comparisons of equal runs, at most " + num(100 - c.confidence * 100) + " % have one without zero. With --least, the whole interval must lie beyond that change. Where a change of 5 % (or of --least, if that is more) could have gone unseen, the comparison cannot tell.")));
   }
 
   function section(id, title, note, ...content) {
