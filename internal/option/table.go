@@ -35,8 +35,20 @@ type ValueError struct {
 // Error implements error.
 func (e *ValueError) Error() string { return e.Row.Name() + " " + e.Err.Error() }
 
+// BadValue tells that an option does not take its value.
+func (e *ValueError) BadValue() bool { return true }
+
 // Unwrap returns the error of Value.Set.
 func (e *ValueError) Unwrap() error { return e.Err }
+
+// BadValue tells whether an error is about the value of one option, and not about several options or a missing one.
+func BadValue(err error) bool {
+	e, ok := errors.AsType[interface {
+		error
+		BadValue() bool
+	}](err)
+	return ok && e.BadValue()
+}
 
 // Parse reads a command line and returns the arguments that belong to no option. Each option is set before the next one is
 // read. Every command has --help and -h; the error is then ErrHelp.
