@@ -14,7 +14,7 @@ TAGS := grpcnotrace$(if $(filter Linux,$(shell uname)),$(comma)netgo$(comma)osus
 TOOLEXEC := $(if $(word 2,$(CURDIR)),,-toolexec=$(CURDIR)/scripts/tool.sh)
 export GOFLAGS := $(strip $(filter-out -trimpath -tags=% -toolexec=%,$(GOFLAGS)) -trimpath -tags=$(TAGS) $(TOOLEXEC))
 export CGO_ENABLED := 0
-GOFLAGS_BUILD := -ldflags "-s -w -X main.version=$(VERSION)"
+GOFLAGS_BUILD := -ldflags "-s -w -X github.com/redline-bench/redline/internal/release.version=$(VERSION)"
 FUZZTIME ?= 10s
 SOAK ?= 30m
 # redline-native calls the in-process server through C; without a C compiler this part is omitted.
@@ -32,13 +32,14 @@ unexport PYTHONDONTWRITEBYTECODE
 help: ## this list
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-build: redline ## bin/redline (static), bin/redline-native, bin/perf_analyzer (a link to bin/redline)
+build: redline ## bin/redline (static), bin/redline-native, bin/perf_analyzer and bin/llm_perf (links to bin/redline)
 	CGO_ENABLED=$(NATIVE_CGO) go build $(GOFLAGS_BUILD) -tags native,$(TAGS) -o bin/redline-native ./cmd/redline
 
 redline: # without redline-native
 	@mkdir -p bin
 	go build $(GOFLAGS_BUILD) -o bin/redline ./cmd/redline
 	@ln -sf redline bin/perf_analyzer
+	@ln -sf redline bin/llm_perf
 
 demo: ## measure several concurrencies on the embedded server; prints where the files are
 	@scripts/demo.sh

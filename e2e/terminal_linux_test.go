@@ -33,7 +33,7 @@ func TestProgressOnATerminal(t *testing.T) {
 	if err := cmd.Wait(); err != nil {
 		t.Fatalf("%v\n%s", err, shown.String())
 	}
-	if !regexp.MustCompile(`concurrency 1 .*infer/sec.*p50 \d+ usec`).Match(shown.Bytes()) {
+	if !regexp.MustCompile(`concurrency 1 .*infer/sec.*p50 [\d.]+ [µm]s`).Match(shown.Bytes()) {
 		t.Errorf("no progress line in %q", shown.String())
 	}
 	if tail := shown.Bytes(); !bytes.HasSuffix(bytes.TrimRight(tail, "\r\n"), []byte("\x1b[K")) {
@@ -116,7 +116,7 @@ func TestReportFitsTheTerminal(t *testing.T) {
 			t.Errorf("%d columns: %s", n, line)
 		}
 	}
-	for _, want := range []string{"  Latency (usec): ", "    from schedule ", "Verdict: "} {
+	for _, want := range []string{"  Latency: ", "    from schedule ", "Verdict: "} {
 		if !strings.Contains(shown.String(), want) {
 			t.Errorf("no %q in\n%s", want, shown.String())
 		}
@@ -186,7 +186,7 @@ func TestViewOnATerminal(t *testing.T) {
 	if code := v.end(); code != 0 {
 		t.Errorf("exit code %d: %s", code, v.shown.String())
 	}
-	for _, want := range []string{`level 2 of 2, concurrency 2 .*infer/sec`, `  concurrency 1 +[0-9.]+ +[▁▂▃▄▅▆▇█]+ +[0-9.]+ (usec|ms) +[▁▂▃▄▅▆▇█]+`, `> concurrency 2 `, "\x1b\\[[0-9]+A"} {
+	for _, want := range []string{`level 2 of 2, concurrency 2 .*infer/sec`, `  concurrency 1 +[0-9.]+ +[▁▂▃▄▅▆▇█]+ +[0-9.]+ [µm]s +[▁▂▃▄▅▆▇█]+`, `> concurrency 2 `, "\x1b\\[[0-9]+A"} {
 		if !regexp.MustCompile(want).Match(v.shown.Bytes()) {
 			t.Errorf("nothing like %s in %q", want, v.shown.String())
 		}

@@ -8,9 +8,6 @@ import (
 	"github.com/redline-bench/redline/internal/cli"
 )
 
-// The linker sets version and commit in release builds.
-var version, commit string
-
 func main() {
-	os.Exit(cli.Main(cli.Process(version, commit)))
+	os.Exit(cli.Main(cli.Process()))
 }

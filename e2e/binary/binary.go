@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// Build builds redline, and perf_analyzer as a link to it, in dir and returns dir. If REDLINE_BIN_DIR names a folder that has them, it
+// Build builds redline, and its other names as links to it, in dir and returns dir. If REDLINE_BIN_DIR names a folder that has them, it
 // returns that folder.
 //
 // It also turns off the history for the programs that the tests start.
@@ -38,7 +38,7 @@ func Built(t testing.TB) string {
 // Tags are the build tags of the Makefile.
 const Tags = "grpcnotrace,netgo,osusergo"
 
-// Compile builds redline, and perf_analyzer as a link to it, in dir. changed has source files, by their paths from Root, and the text that
+// Compile builds redline, and its other names as links to it, in dir. changed has source files, by their paths from Root, and the text that
 // the compiler reads in their place. The flags are those of `make build`: what it has compiled is in the build cache.
 func Compile(dir string, changed map[string][]byte) error {
 	overlay, err := Overlay(dir, changed)
@@ -52,7 +52,12 @@ func Compile(dir string, changed map[string][]byte) error {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("build redline: %w\n%s", err, out)
 	}
-	return os.Symlink("redline", filepath.Join(dir, "perf_analyzer"))
+	for _, name := range []string{"perf_analyzer", "llm_perf"} {
+		if err := os.Symlink("redline", filepath.Join(dir, name)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Overlay writes the changed source files into dir, and a file there for the option -overlay of the go command. It returns the path

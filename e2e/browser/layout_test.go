@@ -118,11 +118,11 @@ const titles = `[...document.querySelectorAll("#overview h3")].map((h) => h.text
 func TestChartsOfTokensComeFirst(t *testing.T) {
 	p := made{levels: 4, requests: 500, tokens: true}.open(t)
 	got := p.text(titles)
-	if want := "Time to first token against load,Time per token against load,Tokens per second against load,Goodput against load,"; !strings.HasPrefix(got, want) {
+	if want := "Time to First Token against load,Inter Token Latency against load,Output Token Throughput against load,Goodput against load,"; !strings.HasPrefix(got, want) {
 		t.Errorf("the charts are %s, want first %s", got, want)
 	}
 	p.want("the tile of the goodput", `[...document.querySelectorAll(".tile")].find((t) => t.innerText.startsWith("Goodput")).innerText.replaceAll("\n", "|")`,
-		"Goodput|5.714 /s|92.6 % kept next tokens\u00a0≤\u00a020\u00a0ms, first token\u00a0≤\u00a0200\u00a0ms")
+		"Goodput|5.714 /s|92.6 % kept Inter Token Latency\u00a0≤\u00a020\u00a0ms, Time to First Token\u00a0≤\u00a0200\u00a0ms")
 }
 
 // spy notes every text that is written into a chart, by the heading of the chart, and draws all charts again.
@@ -178,7 +178,8 @@ func TestFewRequests(t *testing.T) {
 		})()`, "0")
 		p.want("charts over time", `document.querySelectorAll("#time .chart").length`, "0")
 		p.want("why there are none", `document.querySelector("#time .note").textContent`, "Every level ended within 100 ms, which is too short for charts over time.")
-		p.want("the p99 of few requests", `document.querySelectorAll("#levels tbody tr")[0].children[9].textContent`, "–")
+		p.want("a column for the p99 of few requests", `[...document.querySelector("#levels table").querySelectorAll("th")].some((h) => h.textContent === "p99")`, "false")
+		p.want("what a p99 needs", `document.querySelector("#levels .note").textContent`, fmt.Sprintf("p99 needs 100 requests; the largest level has %d.", n))
 		p.quiet("file://")
 	}
 }

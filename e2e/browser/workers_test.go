@@ -46,7 +46,7 @@ func TestWorkers(t *testing.T) {
 	p.want("a row for each worker, those with problems first, and one for all", workerRows("0, 1, 2, 3, 9"),
 		"load-3 150 0 49.50 lost: it sent nothing for 4.4s|load-2 150 1 49.50 client-limited|load-1 150 0 49.50 complete|all 3 workers 500 0 "+p.text(`document.querySelector("#workers .sum").cells[3].textContent`)+" 1 lost")
 	p.want("percentiles, requests in flight, CPU and send lag of a worker", workerRows("4, 5, 6, 7, 8")+`.split("|")[0]`, "3.00 ms 5.00 ms 0.2 0.04 90.0 µs")
-	p.want("how exactly they worked together", `document.querySelector("#workers p.note").textContent`, "request rate 200. Fleet: run nightly, 3 workers (1 lost), started at most 130µs apart, clocks known to within 50µs")
+	p.want("how exactly they worked together", `document.querySelector("#workers p.note").textContent`, "request rate 200. Fleet: run nightly, 3 workers (1 lost), started at most 130 µs apart, clocks known to within 50.0 µs")
 	p.want("the other level", `document.querySelector("#workers details summary").textContent`, "Workers at request rate 100")
 	p.atWidths("workers")
 	p.quiet("file://")

@@ -62,7 +62,7 @@ func TestEndpoints(t *testing.T) {
 		t.Helper()
 		t.Run(strings.Join(args, " "), func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "r.json")
-			e := r.redline(t, append([]string{"llm", "-u", address, "--request-count", "4", "--osl", "6", "--isl", "10", "--json", file, "--console", "table"}, args...)...)
+			e := r.redline(t, append([]string{"llm", "-u", address, "--request-count", "4", "--osl", "6", "--isl", "10", "--json", file}, args...)...)
 			if e.code != 0 {
 				t.Fatal(e.out + e.err)
 			}

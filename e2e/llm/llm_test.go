@@ -45,7 +45,13 @@ type ended struct {
 
 func (r *rig) redline(t *testing.T, args ...string) ended {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "redline"), args...)
+	return r.program(t, "redline", args...)
+}
+
+// program runs the program under one of its names.
+func (r *rig) program(t *testing.T, name string, args ...string) ended {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), filepath.Join(bin, name), args...)
 	cmd.Dir = r.dir
 	var e ended
 	e.out, e.err, e.code = binary.Output(t, cmd)

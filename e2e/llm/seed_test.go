@@ -127,7 +127,7 @@ func seed(t *testing.T, p *place) {
 	file, tok := p.rig.prompts(t, p.prompts), p.words(t)
 	for _, proto := range []string{"grpc", "http"} {
 		url := map[string]string{"grpc": p.grpc, "http": p.http}[proto]
-		e := p.redline(t, append([]string{"llm", "-u", url, "-i", proto, "-m", "ensemble", "--concurrency", "1,4,8", "--input-data", file, "--tokenizer-path", tok}, p.osl...)...)
+		e := p.program(t, "llm_perf", append([]string{"-u", url, "-i", proto, "-m", "ensemble", "--concurrency", "1,4,8", "--input-data", file, "--tokenizer-path", tok}, p.osl...)...)
 		if e.code != 0 {
 			p.fatal(t, fmt.Sprintf("%d\n%s%s", e.code, e.out, e.err))
 		}
@@ -262,7 +262,7 @@ func (p *place) profile(t *testing.T, data string, args ...string) ([]result.Lev
 // last measures the last level of seed 003's command.
 func (p *place) last(t *testing.T) []string {
 	t.Helper()
-	e := p.redline(t, append([]string{"llm", "-u", p.grpc, "-i", "grpc", "-m", "ensemble", "--concurrency", "8", "--input-data", "prompts.jsonl", "--request-count", p.requests}, p.osl...)...)
+	e := p.redline(t, append([]string{"llm", "--console", "blocks", "-u", p.grpc, "-i", "grpc", "-m", "ensemble", "--concurrency", "8", "--input-data", "prompts.jsonl", "--request-count", p.requests}, p.osl...)...)
 	m := block.FindStringSubmatch(e.out)
 	if m == nil {
 		p.fatal(t, e.out+e.err)

@@ -148,7 +148,7 @@ func (r *rig) measure(t *testing.T, way string, n int, args ...string) (*result.
 	case "gRPC":
 		file := filepath.Join(t.TempDir(), "result.json")
 		e := r.redline(t, append([]string{
-			"llm", "-m", "tensorrt_llm", "-u", r.GRPC, "--json", file, "--endpoint-type", "kserve_tokens", "--console", "table",
+			"llm", "-m", "tensorrt_llm", "-u", r.GRPC, "--json", file, "--endpoint-type", "kserve_tokens",
 			"--tokenizer", r.words(t), "--use-server-token-count",
 		}, args...)...)
 		if e.code != 0 {

@@ -27,8 +27,9 @@ import (
 // prometheus is a running Prometheus.
 type prometheus struct{ url string }
 
-// startPrometheus starts Prometheus with native histograms and the receiver of remote write. It scrapes the targets twice a second.
-func startPrometheus(t *testing.T, targets ...string) *prometheus {
+// startPrometheus starts Prometheus with the receiver of remote write, and with native histograms if they are wanted: by default they are
+// off. It scrapes the targets twice a second.
+func startPrometheus(t *testing.T, native bool, targets ...string) *prometheus {
 	t.Helper()
 	program, err := peers.InstallPrometheus(t.Context())
 	if err != nil {
@@ -45,7 +46,10 @@ func startPrometheus(t *testing.T, targets ...string) *prometheus {
 	}
 	p := &prometheus{fmt.Sprint("http://127.0.0.1:", free[0])}
 	cmd := exec.CommandContext(t.Context(), program, "--config.file", "prometheus.yml", "--storage.tsdb.path", "data", "--web.listen-address", strings.TrimPrefix(p.url, "http://"),
-		"--enable-feature=native-histograms", "--web.enable-remote-write-receiver", "--log.level=error")
+		"--web.enable-remote-write-receiver", "--log.level=error")
+	if native {
+		cmd.Args = append(cmd.Args, "--enable-feature=native-histograms")
+	}
 	cmd.Dir = dir
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -105,34 +109,72 @@ func (p *prometheus) query(t *testing.T, expr string) []float64 {
 	return out
 }
 
-// What a real Prometheus holds after remote write agrees with the result: counts exactly, quantiles within the width of a bucket.
+// What a real Prometheus holds after remote write agrees with the result: all series, counts exactly, quantiles within the width of a
+// bucket. A Prometheus as it is installed gets classic histograms.
 func TestPrometheusAgrees(t *testing.T) {
-	p := startPrometheus(t)
 	s, _ := serve(t)
-	res, stderr := run(t, "profile", "-m", "simple", "-u", s.HTTP, "--concurrency-range", "4", "--request-count", "2000", "--prometheus-remote-write", p.url+"/api/v1/write")
-	if strings.Contains(stderr, "warning") {
-		t.Errorf("stderr: %s", stderr)
-	}
-	of := fmt.Sprintf(`{run_id=%q}`, res.RunID)
-	client := &res.Levels[0].Client
-	if got := p.query(t, `redline_requests_total`+of); len(got) != 1 || got[0] != float64(client.Requests) {
-		t.Errorf("Prometheus has %v requests, the result %d", got, client.Requests)
-	}
-	if got := p.query(t, `histogram_count(redline_request_duration_seconds`+of+`)`); len(got) != 1 || got[0] != float64(client.Latency.Count) {
-		t.Errorf("the histogram has %v requests, the result %d", got, client.Latency.Count)
-	}
-	width := math.Exp2(1.0/(1<<telemetry.Scale)) - 1
-	for _, q := range []float64{50, 90, 99} {
-		want := float64(client.Latency.At(q)) / 1e9
-		got := p.query(t, fmt.Sprintf(`histogram_quantile(%v, redline_request_duration_seconds%s)`, q/100, of))
-		if len(got) != 1 || math.Abs(got[0]-want) > (width+0.002)*want {
-			t.Errorf("p%v is %v in Prometheus, %v in the result", q, got, want)
+	quarter, native := math.Exp2(1.0/4)-1, math.Exp2(1.0/(1<<telemetry.Scale))-1
+	const latency, bucket = "redline_request_duration_seconds", "redline_request_duration_seconds_bucket"
+	f := func(p *prometheus, option string, classic, exponential bool) {
+		t.Helper()
+		args := []string{"profile", "-m", "simple", "-u", s.HTTP, "--concurrency-range", "4", "--request-count", "2000", "--prometheus-remote-write", p.url + "/api/v1/write"}
+		if option != "" {
+			args = append(args, "--prometheus-histograms", option)
 		}
+		res, stderr := run(t, args...)
+		if strings.Contains(stderr, "warning") {
+			t.Errorf("stderr: %s", stderr)
+		}
+		of, client := fmt.Sprintf(`{run_id=%q}`, res.RunID), &res.Levels[0].Client
+		one := func(expr string, want, share float64) {
+			t.Helper()
+			if got := p.query(t, expr); len(got) != 1 || math.Abs(got[0]-want) > share*want {
+				t.Errorf("%s is %v, the result has %v", expr, got, want)
+			}
+		}
+		one(`redline_requests_total`+of, float64(client.Requests), 0)
+		for _, name := range []string{"redline_in_flight", "redline_asked_in_flight", "redline_asked_rate", "redline_client_cpu_cores", "redline_client_gc_pause_max_seconds", "redline_client_scheduler_delay_max_seconds"} {
+			one(`count(`+name+of+`)`, 1, 0)
+		}
+		for _, q := range []float64{50, 90, 99} {
+			want := float64(client.Latency.At(q)) / 1e9
+			if classic {
+				one(fmt.Sprintf(`histogram_quantile(%v, %s%s)`, q/100, bucket, of), want, quarter+0.002)
+			}
+			if exponential {
+				one(fmt.Sprintf(`histogram_quantile(%v, %s%s)`, q/100, latency, of), want, native+0.002)
+			}
+		}
+		if n := len(p.query(t, bucket+of)); n > 0 != classic {
+			t.Errorf("%d series of classic buckets", n)
+		}
+		if classic {
+			one(latency+`_count`+of, float64(client.Latency.Count), 0)
+			one(latency+`_sum`+of, float64(client.Latency.Avg)*float64(client.Latency.Count)/1e9, 1e-3)
+		}
+		if exponential {
+			one(`histogram_count(`+latency+of+`)`, float64(client.Latency.Count), 0)
+		}
+	}
+	stock, enabled := startPrometheus(t, false), startPrometheus(t, true)
+	f(stock, "", true, false)
+	f(enabled, "", true, false)
+	f(enabled, "native", false, true)
+	f(enabled, "both", true, true)
+	_, stderr := run(t, "profile", "-m", "simple", "-u", s.HTTP, "--request-count", "100", "--prometheus-remote-write", stock.url+"/api/v1/write", "--prometheus-histograms", "native")
+	if !strings.Contains(stderr, "native histograms are disabled there: use --prometheus-histograms classic, or enable them") {
+		t.Errorf("stderr: %s", stderr)
 	}
 }
 
 // Every panel of the dashboard has data when a run is scraped beside a Triton, a vLLM and a DCGM exporter.
 func TestDashboardHasData(t *testing.T) {
+	t.Run("as installed", func(t *testing.T) { dashboardHasData(t, false) })
+	t.Run("native histograms", func(t *testing.T) { dashboardHasData(t, true) })
+}
+
+func dashboardHasData(t *testing.T, native bool) {
+	t.Helper()
 	var page atomic.Int64
 	others := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		n := page.Add(1)
@@ -147,7 +189,7 @@ func TestDashboardHasData(t *testing.T) {
 		t.Fatal(err)
 	}
 	own := []string{fmt.Sprint("127.0.0.1:", free[0]), fmt.Sprint("127.0.0.1:", free[1])}
-	p := startPrometheus(t, strings.TrimPrefix(others.URL, "http://"), s.Metrics, own[0], own[1])
+	p := startPrometheus(t, native, strings.TrimPrefix(others.URL, "http://"), s.Metrics, own[0], own[1])
 	for i, args := range [][]string{
 		{"profile", "-m", "simple", "-u", s.HTTP, "--request-rate-range", "100", "-p", "60000"},
 		{"llm", "-m", "mock-llm", "-u", s.Ports["openai"], "--streaming", "--concurrency", "2", "--benchmark-duration", "60", "--output-tokens-mean", "6"},

@@ -3,7 +3,6 @@
 package cli
 
 import (
-	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,18 +13,18 @@ import (
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/command/profile"
 	"github.com/redline-bench/redline/internal/pending"
+	"github.com/redline-bench/redline/internal/release"
 	"github.com/redline-bench/redline/internal/secret"
 	"github.com/redline-bench/redline/internal/term"
 )
 
-// Process is the IO of the running process. A release names its version and commit; empty means what Go recorded in the binary.
-func Process(version, commit string) *command.IO {
+// Process is the IO of the running process.
+func Process() *command.IO {
 	secrets := &secret.Set{Words: command.Words}
 	files := pending.New(secrets)
-	builtVersion, builtCommit := built()
 	p := &command.IO{
 		Args: os.Args, Stdin: os.Stdin, Stdout: newStream(os.Stdout, files), Stderr: newStream(os.Stderr, files), Secrets: secrets, Files: files,
-		Getenv: os.Getenv, Executable: executable, Exit: os.Exit, Version: cmp.Or(version, builtVersion), Commit: cmp.Or(commit, builtCommit), Native: native,
+		Getenv: os.Getenv, Executable: executable, Exit: os.Exit, Version: release.Version(), Commit: release.Commit(), Native: native,
 		Width: func() int {
 			for _, f := range []*os.File{os.Stdout, os.Stderr} {
 				if w, _, err := xterm.GetSize(int(f.Fd())); err == nil {
@@ -60,10 +59,13 @@ func run(p *command.IO) int {
 	if native {
 		endWithLauncher()
 	}
-	name := strings.TrimSuffix(filepath.Base(p.Args[0]), ".exe")
-	if name == "perf_analyzer" || name == "perf_client" {
+	switch name := strings.TrimSuffix(filepath.Base(p.Args[0]), ".exe"); name {
+	case "perf_analyzer", "perf_client":
 		c := row{name: name, run: func(p *command.IO, args []string) (int, error) { return profile.RunPerfAnalyzer(p, name, args) }}
 		return c.do(p, p.Args[1:])
+	case "llm_perf": // the Python perf tool for TensorRT-LLM
+		c, _ := find("llm")
+		return c.do(p, append([]string{"--console", "blocks"}, p.Args[1:]...))
 	}
 	if len(p.Args) < 2 {
 		fmt.Fprint(p.Stderr, overview())

@@ -91,8 +91,14 @@ func (c row) do(p *command.IO, args []string) int {
 	case outClosed(p): // the reader of standard output has gone; it needs no message
 		return command.ExitPipe
 	case errors.Is(err, option.ErrHelp):
-		fmt.Fprint(p.Stdout, c.help(p, errors.Is(err, option.ErrHelpAll)))
-		return command.ExitOK
+		word := ""
+		if e, ok := errors.AsType[*option.HelpError](err); ok {
+			word = e.Word
+		}
+		if err = c.help(p, word); err == nil {
+			return command.ExitOK
+		}
+		fmt.Fprintf(p.FoldedErr(), "redline %s: %v\n", c.name, err)
 	case errors.As(err, new(command.UsageError)):
 		fmt.Fprintf(p.FoldedErr(), "redline %s: %v; see redline %s --help\n", c.name, err, c.name)
 	default:
@@ -104,13 +110,22 @@ func (c row) do(p *command.IO, args []string) int {
 	return code
 }
 
-// help is the help of the command for the user's terminal: the most used options, or all.
-func (c row) help(p *command.IO, all bool) string {
+// help prints help of the command for the user's terminal: the most used options, all of them, or those that are about a word.
+func (c row) help(p *command.IO, word string) error {
 	about := c.describe()
-	if all {
-		return about.Help(p.Columns())
+	var text string
+	switch word {
+	case "":
+		text = about.Brief(p.Columns())
+	case "all":
+		text = about.Help(p.Columns())
+	default:
+		if text = about.About(word, p.Columns()); text == "" {
+			return fmt.Errorf("no option is about %q; 'redline %s --help all' explains all of them", word, c.name)
+		}
 	}
-	return about.Brief(p.Columns())
+	fmt.Fprint(p.Stdout, text)
+	return nil
 }
 
 // describe is the description with the command's name.

@@ -9,11 +9,15 @@ import (
 	"github.com/redline-bench/redline/internal/option"
 )
 
-// runHelp is `redline help [COMMAND [all] | TOPIC]`.
+// runHelp is `redline help [COMMAND [all | WORD] | TOPIC]`.
 func runHelp(p *command.IO, args []string) (int, error) {
-	all := len(args) == 2 && args[1] == "all"
-	if all {
-		args = args[:1]
+	word := ""
+	if len(args) == 2 {
+		_, first := find(args[0])
+		_, second := find(args[1])
+		if first && !second {
+			args, word = args[:1], args[1]
+		}
 	}
 	rest, err := command.Parse(&option.Table{}, args, 0, 1, "name one command or topic, or none")
 	if err != nil {
@@ -24,8 +28,7 @@ func runHelp(p *command.IO, args []string) (int, error) {
 		return 0, nil
 	}
 	if c, ok := find(rest[0]); ok {
-		fmt.Fprint(p.Stdout, c.help(p, all))
-		return 0, nil
+		return 0, c.help(p, word)
 	}
 	if t, ok := findTopic(rest[0]); ok {
 		fmt.Fprint(p.Stdout, t.text(p.Columns()))
@@ -68,7 +71,8 @@ func overview() string {
 	}
 	b.WriteString(`
 'redline help COMMAND' explains a command, 'redline help TOPIC' a task. If you start the
-program as perf_analyzer, for example through a link, it behaves like perf_analyzer.
+program as perf_analyzer, for example through a link, it behaves like perf_analyzer; as llm_perf,
+like the Python perf tool for TensorRT-LLM.
 
 Examples
   redline profile --embedded -m simple -i grpc --concurrency-range 1:4
@@ -84,10 +88,10 @@ const (
 
 Prints the version of this program, the commit (if known), the Go version and the platform it was built for.
 `
-	helpHelp = `Usage: redline help [COMMAND [all] | TOPIC]
+	helpHelp = `Usage: redline help [COMMAND [all | WORD] | TOPIC]
 
-Explains a command with its most used options, or with all options, or shows how to do a task. Without an
-argument, lists all commands and topics.
+Explains a command with its most used options, with all options, or with those that are about a word; or shows
+how to do a task. Without an argument, lists all commands and topics.
 `
 	completionHelp = `Usage: redline completion bash|zsh|fish
 

@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"runtime"
-	"runtime/debug"
 
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/option"
@@ -52,36 +51,4 @@ func runVersion(p *command.IO, args []string) (int, error) {
 	}
 	fmt.Fprintf(p.Stdout, "%s (%s %s/%s)\n", flags.VersionLine(plan.Redline, p.Version), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	return 0, nil
-}
-
-// built returns the version that Go stamped into the binary, a release, or "dev" and the commit; and the commit, which is empty if it is
-// not known.
-func built() (version, commit string) {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return devVersion, ""
-	}
-	return versionOf(info), commitOf(info)
-}
-
-// devVersion is the version of a build without release or commit.
-const devVersion = "dev"
-
-func versionOf(info *debug.BuildInfo) string {
-	if v := info.Main.Version; v != "" && v != "(devel)" {
-		return v
-	}
-	if commit := commitOf(info); commit != "" {
-		return devVersion + "-" + commit[:min(len(commit), 12)]
-	}
-	return devVersion
-}
-
-func commitOf(info *debug.BuildInfo) string {
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
-			return s.Value
-		}
-	}
-	return ""
 }

@@ -57,6 +57,8 @@ type Row struct {
 	Low     float64 `json:"low"`
 	High    float64 `json:"high"`
 	Finding Finding `json:"finding"`
+	// Why says why there is no interval; empty if there is one.
+	Why string `json:"why,omitempty"`
 
 	contrast contrast
 	failures *failures // set for error_rate, which is tested by counts
@@ -130,15 +132,18 @@ func (rep *Report) level(key string, la, lb []*result.Level, q quantiles) {
 		}
 		row := Row{Level: key, Name: name, Unit: ra.Unit, Higher: ra.Higher, Finding: Unknown}
 		if name == "error_rate" {
-			row.failures = failuresOf(la, lb)
+			row.failures, row.Why = failuresOf(la, lb), "by counts"
 			row.A, row.B = row.failures.shares()
 			row.Finding = Same
 		} else {
 			row.contrast = q.contrastOf(q.estimates(la, name), q.estimates(lb, name))
+			if row.contrast.reach == nil {
+				row.Why = noInterval(slices.Concat(la, lb), name)
+			}
 			row.A, row.B = row.contrast.a, row.contrast.b
 		}
 		if informative[name] {
-			row.Finding, row.contrast.reach = Shown, nil
+			row.Finding, row.contrast.reach, row.Why = Shown, nil, "for information"
 		} else if row.failures == nil && (row.A == 0 && row.B == 0 || ra.Unit == "ms" && (row.A == 0 || row.B == 0)) {
 			continue // a latency of 0 means that the file does not have the number
 		}
@@ -215,10 +220,17 @@ func (q quantiles) estimates(levels []*result.Level, name string) []estimate {
 func (rep *Report) remark() {
 	all := slices.Concat(rep.A, rep.B)
 	first := all[0].Run
-	known := slices.DeleteFunc(slices.Clone(all), func(s Side) bool { return s.Run.Workload == "" })
-	for _, s := range known {
-		if s.Run.Workload != known[0].Run.Workload {
-			rep.Remarks = append(rep.Remarks, fmt.Sprintf("%s sent a different workload than %s", s.Name, known[0].Name))
+	for _, s := range all[1:] {
+		differ := Differences(first, s.Run)
+		other := s.Run.Workload != first.Workload && s.Run.Workload != "" && first.Workload != ""
+		if other {
+			rep.Remarks = append(rep.Remarks, fmt.Sprintf("%s sent a different workload than %s", s.Name, all[0].Name))
+		}
+		switch {
+		case differ != "":
+			rep.Remarks = append(rep.Remarks, fmt.Sprintf("%s has other options than %s: %s", s.Name, all[0].Name, differ))
+		case other && first.Plan != nil && s.Run.Plan != nil:
+			rep.Remarks = append(rep.Remarks, OtherData)
 		}
 	}
 	for _, s := range all[1:] {

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -61,6 +62,29 @@ func (q quantiles) estimateOf(lv *result.Level, name string) estimate {
 		e.reach = q.ofMetric(m, stat)
 	}
 	return e
+}
+
+// noInterval says why the runs do not show how much a number varies.
+func noInterval(levels []*result.Level, name string) string {
+	_, stat, tagged := strings.Cut(name, ".")
+	if !tagged {
+		stat = name
+	}
+	p, isTail := percentile(stat)
+	for _, lv := range levels {
+		switch r, _ := lv.Read(name); {
+		case r.Value <= 0:
+			return "a value is 0"
+		case isTail && lv.Client.Requests > 0 && float64(lv.Client.Requests)*(1-p) < tailRequests:
+			return fmt.Sprintf("%s needs %.0f requests", stat, tailRequests/(1-p))
+		}
+	}
+	for _, lv := range levels {
+		if len(lv.Batches) == 0 && len(lv.Metrics) == 0 && len(lv.Windows) == 0 {
+			return "the file states no spread"
+		}
+	}
+	return "a run is too short"
 }
 
 // sameAs maps headline numbers to the equal metrics of language models.

@@ -5,12 +5,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/stats"
 )
 
-// Resolution is the change that a comparison must be able to find before it reports "no difference seen".
-const Resolution = 0.05
+// Resolution is the change that a comparison must be able to find before it reports "no difference seen". It is also what a run may be
+// worse than its baseline by default.
+const Resolution = plan.Threshold
 
 // reserve is the share of the allowed false alarms that is used. The rest covers assumptions that hold only approximately: that
 // batches are independent, and that logarithms of their means and of runs are normal.
@@ -44,7 +46,7 @@ func (rep *Report) judge(o Options) {
 	}
 	rep.decided, rep.least = 1-alpha, o.Least
 	rep.conclude()
-	rep.Headline = "B is " + rep.conclusion()
+	rep.Headline = rep.conclusion()
 }
 
 // conclude derives the overall finding. A row without failures on both sides says nothing about other rows.
@@ -77,7 +79,7 @@ func (rep *Report) Unseen(share float64) string {
 	if rep.isSearch() {
 		measure = "search with a longer --probe-max and --confirm"
 	}
-	return fmt.Sprintf("a change of %g %% could not have been seen; %s, or compare three or more runs on each side", max(Resolution, share)*100, measure)
+	return fmt.Sprintf("a change of %g %% could have gone unseen; %s, or compare three or more runs on each side", max(Resolution, share)*100, measure)
 }
 
 // Regressions returns the rows that are worse by more than the allowed share: the whole interval is beyond it. More failures are

@@ -58,22 +58,22 @@ func (rep *Report) table() [][]string {
 	return out
 }
 
-// conclusion completes "B is".
+// conclusion sums up all rows in a sentence.
 func (rep *Report) conclusion() string {
 	better, worse := rep.changes(Better), rep.changes(Worse)
 	switch {
 	case better != "" && worse != "":
-		return "better and worse than A: better in " + better + "; worse in " + worse
+		return "B is better and worse than A: better in " + better + "; worse in " + worse
 	case better != "":
-		return "better than A: " + better
+		return "B is better than A: " + better
 	case worse != "":
-		return "worse than A: " + worse
+		return "B is worse than A: " + worse
 	case rep.Finding == Unknown:
-		return "not comparable with A: " + rep.Unseen(rep.least)
+		return "B is perhaps no different from A, but this comparison cannot tell: " + rep.Unseen(rep.least)
 	case rep.least > 0:
-		return fmt.Sprintf("may differ from A by less than %g %%", rep.least*100)
+		return fmt.Sprintf("B may differ from A by less than %g %%", rep.least*100)
 	}
-	return "no different from A, as far as can be seen"
+	return fmt.Sprintf("B is no different from A, as far as a change of %g %% can be seen", 100*max(Resolution, rep.least))
 }
 
 // How much of a comparison the headline names.
@@ -169,8 +169,8 @@ func label(r Row) string {
 // String is the row in words: "p99 went from 4.1 to 5.2 ms, +26.8 % (+20.1 % to +33.9 %)".
 func (r Row) String() string {
 	text := fmt.Sprintf("%s went from %s to %s %s, %s", r.Name, amount(r.A), amount(r.B), r.Unit, r.change())
-	if span := r.span(); span != "" {
-		text += " (" + span + ")"
+	if r.Low != 0 || r.High != 0 {
+		text += " (" + r.span() + ")"
 	}
 	return text
 }
@@ -187,7 +187,7 @@ func (r Row) change() string {
 
 func (r Row) span() string {
 	if r.Low == 0 && r.High == 0 {
-		return ""
+		return r.Why
 	}
 	return signed(r.Low) + " to " + signed(r.High)
 }

@@ -153,7 +153,7 @@ func TestLoadOfOthers(t *testing.T) {
 
 func TestServer(t *testing.T) {
 	good := Answer{URL: "gpu:8000", What: "triton 2.51.0, KServe v2 over HTTP", Took: 400 * time.Microsecond, Models: 3}
-	expect(t, Server(good), OK, "triton 2.51.0, KServe v2 over HTTP at gpu:8000 answers in 400 usec; 3 models", "")
+	expect(t, Server(good), OK, "triton 2.51.0, KServe v2 over HTTP at gpu:8000 answers in 400 µs; 3 models", "")
 	local, missing, away := good, good, good
 	local.Local, missing.Broken, away.Took = true, 1, 25*time.Millisecond
 	expect(t, Server(local), Warn, "on this machine", "taskset")

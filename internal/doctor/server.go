@@ -32,7 +32,7 @@ func Server(a Answer) Check {
 	if a.Err != nil {
 		return Check{name, Bad, cleantext.Line(a.Err.Error()), "start the server, or correct the address: -u HOST:PORT"}
 	}
-	c := Check{name, OK, fmt.Sprintf("%s at %s answers in %s", cmp.Or(a.What, "a server"), a.URL, took(a.Took)), ""}
+	c := Check{name, OK, fmt.Sprintf("%s at %s answers in %s", cmp.Or(a.What, "a server"), a.URL, unit.Span(float64(a.Took))), ""}
 	if a.Models > 0 {
 		c.Found += fmt.Sprintf("; %s", unit.Count(a.Models, "model"))
 	}
@@ -49,11 +49,4 @@ func Server(a Answer) Check {
 		c.Fix = "load and server share the cores: run redline on another machine, or give each its own cores with taskset"
 	}
 	return c
-}
-
-func took(d time.Duration) string {
-	if d < time.Millisecond {
-		return fmt.Sprintf("%d usec", d.Microseconds())
-	}
-	return fmt.Sprintf("%.1f ms", float64(d)/float64(time.Millisecond))
 }

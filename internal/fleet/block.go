@@ -38,6 +38,7 @@ type Head struct {
 	CPU      time.Duration `json:"cpu,omitempty"`
 	Busy     uint64        `json:"busy,omitempty"` // clock ticks of the whole machine
 	Idle     uint64        `json:"idle,omitempty"`
+	Steal    uint64        `json:"steal,omitempty"`
 	// The longest pause of the garbage collector, wait for a processor and standstill since the last block.
 	GCPause     time.Duration `json:"gc,omitempty"`
 	SchedDelay  time.Duration `json:"sched,omitempty"`

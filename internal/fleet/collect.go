@@ -84,7 +84,7 @@ func (r *Run) take(m *part, h *Head, records []byte) error {
 		}
 		begins := h.Gen == r.gen && h.Began != 0 && (m.head.Gen != h.Gen || m.head.Began == 0)
 		m.head, m.seen, m.mark, m.records = *h, clock.Now(), h.Mark-ahead, m.records+uint64(h.Records)
-		m.vitals = vitals.Reading{CPU: h.CPU, Busy: h.Busy, Idle: h.Idle}
+		m.vitals = vitals.Reading{CPU: h.CPU, Busy: h.Busy, Idle: h.Idle, Steal: h.Steal}
 		m.gcPause, m.schedDelay, m.standstill = max(m.gcPause, h.GCPause), max(m.schedDelay, h.SchedDelay), max(m.standstill, h.Standstill)
 		if begins {
 			r.noteSkew()

@@ -354,7 +354,7 @@ func TestAClientLimitedWorkerIsNamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if why := fmt.Sprint(res.Verdict.Reasons); res.Verdict.State != result.ClientLimited || !strings.Contains(why, "worker b: the client did not run for 3s") || !res.Levels[0].Workers[1].ClientLimited {
+	if why := fmt.Sprint(res.Verdict.Reasons); res.Verdict.State != result.ClientLimited || !strings.Contains(why, "worker b: the client did not run for 3.00 s") || !res.Levels[0].Workers[1].ClientLimited {
 		t.Errorf("verdict %+v, workers %+v", res.Verdict, res.Levels[0].Workers)
 	}
 }

@@ -80,7 +80,7 @@ func (o *sender) send(h *Head) {
 	o.seq++
 	h.Seq, h.Mark = o.seq, o.mark
 	o.s.reading(h)
-	h.CPU, h.Busy, h.Idle = o.last.CPU, o.last.Busy, o.last.Idle
+	h.CPU, h.Busy, h.Idle, h.Steal = o.last.CPU, o.last.Busy, o.last.Idle, o.last.Steal
 	list := o.s.failures()
 	var n uint64
 	for _, f := range list {

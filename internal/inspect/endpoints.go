@@ -32,6 +32,10 @@ var probed = []endpoint.Kind{
 // texts are the probed APIs that take a prompt and stream the response.
 var texts = []endpoint.Kind{endpoint.Chat, endpoint.Completions, endpoint.Responses, endpoint.Messages, endpoint.TGI}
 
+// outputLimit is the output length that the printed command requests: without one, a model without an end of its own writes until its
+// context is full.
+const outputLimit = "128"
+
 // prompts is an input file for these APIs.
 const prompts = `{"text": "Why is the sky blue?"}
 {"text": "Explain in three sentences how a heat pump works."}
@@ -106,7 +110,7 @@ func (r *Report) llmCommand(q *Question, t plan.Target, model string) {
 	w.add("--endpoint-type", string(kind))
 	if slices.Contains(texts, kind) {
 		r.Input = []byte(prompts)
-		w.add("--streaming")
+		w.add("--streaming", "--osl", outputLimit)
 		if q.InputFile != "" {
 			w.add("--input-file", q.InputFile)
 		}

@@ -247,7 +247,7 @@ func TestEndpointsThatAnswer(t *testing.T) {
 	if d := cmp.Diff([]string{"completions /v1/completions 400", "responses /v1/responses 422"}, answers); d != "" {
 		t.Error(d)
 	}
-	want := "redline llm -m 'a model' -u 'http://***@" + at + "' --endpoint-type completions --streaming --input-file p.jsonl" +
+	want := "redline llm -m 'a model' -u 'http://***@" + at + "' --endpoint-type completions --streaming --osl 128 --input-file p.jsonl" +
 		" --api-key-env KEY -H 'X-Team: ***' --concurrency 1,8"
 	if d := cmp.Diff(want, r.Command); d != "" {
 		t.Error(d)

@@ -28,7 +28,7 @@ func serverFailed(lv *result.Level, limit float64) *result.Reason {
 	if text != "" {
 		what += ": " + cleantext.Line(text)
 	}
-	if when := failedWhen(lv.Timeline); when != "" {
+	if when := failedWhen(lv.Timeline); when != "" && failed < all {
 		what += "; " + when
 	}
 	return &result.Reason{What: what, Try: tryAfter(class)}

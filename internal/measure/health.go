@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/vitals"
 )
 
 // Load is the load that a level requested, and the resources that the client used for it.
@@ -21,14 +22,11 @@ type Load struct {
 	SendRate    float64       // requests per second sent
 	Wall        time.Duration
 	FlightTime  time.Duration // the time over which the number in flight is averaged; 0 means Wall
-	CPU         time.Duration
-	Busy        float64 // share of the machine in use, 0 to 1
-	GCPause     time.Duration
-	SchedDelay  time.Duration
-	Standstill  time.Duration // the longest time in which the whole process did not run
-	Stalled     time.Duration // how long ended requests waited until the records of earlier ones were written
-	Dropped     uint64        // requests that were due and never sent
-	MaxProcs    int
+	vitals.Usage
+	Standstill time.Duration // the longest time in which the whole process did not run
+	Stalled    time.Duration // how long ended requests waited until the records of earlier ones were written
+	Dropped    uint64        // requests that were due and never sent
+	MaxProcs   int
 	// Connections is the number of connections that carry many requests at once; 0 if each has one request. ConnectionBusy is
 	// how long the busiest of them worked.
 	Connections    int
@@ -40,6 +38,8 @@ type Load struct {
 type Options struct {
 	Rate    string // sets the request rate
 	Records string // writes a file with every request
+	// Here: the server runs on this machine.
+	Here bool
 }
 
 // Paced sets the rates of n requests of a schedule that began at start: the last was due and sent at these times. Both rates
@@ -63,28 +63,32 @@ const minConnectionGain = 1.5
 // pauses P, a request would have taken the share (F+P)/(F+P+I) of its time, so asked = achieved · (F+P+I)/(F+P).
 func (w *Window) Health(l Load) result.Health {
 	lag := w.lag.Quantiles(50, 99)
-	h := result.Health{
-		LagP50Ns: lag[0], LagP99Ns: lag[1], LagMaxNs: w.lag.Max(),
-		AskedRate: l.Rate, AskedInFlight: float64(l.Concurrency),
-		GCPauseMaxNs: int64(l.GCPause), SchedDelayMaxNs: int64(l.SchedDelay), MachineShare: l.Busy,
-		StalledNs: int64(l.Stalled), StandstillNs: int64(l.Standstill), Dropped: l.Dropped,
-	}
+	h := l.health(w.flightNs, w.requests+w.failed)
+	h.LagP50Ns, h.LagP99Ns, h.LagMaxNs = lag[0], lag[1], w.lag.Max()
 	if w.late.Count() > 0 {
 		late := w.late.Quantiles(50, 99)
 		h.ReadLag = &result.ReadLag{P50Ns: late[0], P99Ns: late[1], MaxNs: w.late.Max()}
 	}
-	if l.Wall <= 0 {
-		return h
-	}
-	h.AchievedRate = l.SendRate
-	h.AchievedInFlight = float64(w.flightNs) / float64(cmp.Or(l.FlightTime, l.Wall))
 	if busy := float64(w.flightNs) + float64(l.Paused); busy > 0 && l.Idle+l.Paused > 0 {
 		h.AskedInFlight = h.AchievedInFlight * (1 + float64(l.Idle)/busy)
 	}
-	h.CPUCores = float64(l.CPU) / float64(l.Wall)
-	h.Connections, h.ConnectionBusy = l.Connections, min(1, float64(l.ConnectionBusy)/float64(l.Wall))
 	h.MoreConnections = moreConnections(h, l)
-	if n := w.requests + w.failed; n > 0 {
+	return h
+}
+
+// health is what the load itself says: flight is the time in flight of all its requests, which are n.
+func (l *Load) health(flight int64, n uint64) result.Health {
+	h := result.Health{
+		AskedRate: l.Rate, AskedInFlight: float64(l.Concurrency), MachineShare: l.Busy, StealShare: l.Steal, ServerHere: l.Options.Here,
+		GCPauseMaxNs: int64(l.GCPause), SchedDelayMaxNs: int64(l.SchedDelay), StalledNs: int64(l.Stalled), StandstillNs: int64(l.Standstill),
+		Dropped: l.Dropped, Connections: l.Connections,
+	}
+	if l.Wall > 0 {
+		h.AchievedRate, h.AchievedInFlight = l.SendRate, float64(flight)/float64(cmp.Or(l.FlightTime, l.Wall))
+		h.CPUCores, h.MachineCores = float64(l.CPU)/float64(l.Wall), float64(l.Machine)/float64(l.Wall)
+		h.ConnectionBusy = min(1, float64(l.ConnectionBusy)/float64(l.Wall))
+	}
+	if n > 0 {
 		h.CPUPerRequestNs = int64(l.CPU) / int64(n)
 	}
 	return h

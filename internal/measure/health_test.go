@@ -6,6 +6,7 @@ import (
 
 	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/vitals"
 )
 
 // A connection that works for much of the time limits the throughput, if more connections can share its work: on 16 cores, one
@@ -19,7 +20,7 @@ func TestMoreConnections(t *testing.T) {
 		for range inFlight {
 			w.Add(&record.Record{Due: 0, Sent: 0, First: 1000 * ms, End: 1000 * ms, Responses: 1})
 		}
-		h := w.Health(measure.Load{Wall: time.Second, MaxProcs: processors, Busy: machine, Connections: connections, ConnectionBusy: busy})
+		h := w.Health(measure.Load{Wall: time.Second, MaxProcs: processors, Usage: vitals.Usage{Busy: machine}, Connections: connections, ConnectionBusy: busy})
 		if h.MoreConnections != want || h.Connections != connections {
 			t.Errorf("%d connections, %d processors, %d in flight, busy for %v: %+v, want %d connections", connections, processors, inFlight, busy, h, want)
 		}

@@ -1,8 +1,6 @@
 package measure
 
 import (
-	"cmp"
-
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/stats"
@@ -92,20 +90,8 @@ func (p *Part) Figures(name string, l Load) result.Worker {
 	w := result.Worker{
 		Name: name, Requests: p.requests, Failed: p.failed, InferPerSec: perSecond(p.requests*uint64(max(1, p.setup.Batch)), l.Wall),
 		P50Ns: int64(latency[0]), P99Ns: int64(latency[1]),
-		Health: result.Health{
-			LagP50Ns: int64(lag[0]), LagP99Ns: int64(lag[1]), LagMaxNs: p.lagMax, AskedRate: l.Rate, AskedInFlight: float64(l.Concurrency), AchievedRate: l.SendRate,
-			GCPauseMaxNs: int64(l.GCPause), SchedDelayMaxNs: int64(l.SchedDelay), MachineShare: l.Busy, StalledNs: int64(l.Stalled),
-			StandstillNs: int64(l.Standstill), Dropped: l.Dropped, Connections: l.Connections,
-		},
+		Health: l.health(p.flightNs, p.requests+p.failed),
 	}
-	if l.Wall > 0 {
-		h := &w.Health
-		h.AchievedInFlight = float64(p.flightNs) / float64(cmp.Or(l.FlightTime, l.Wall))
-		h.CPUCores = float64(l.CPU) / float64(l.Wall)
-		h.ConnectionBusy = min(1, float64(l.ConnectionBusy)/float64(l.Wall))
-	}
-	if n := p.requests + p.failed; n > 0 {
-		w.Health.CPUPerRequestNs = int64(l.CPU) / int64(n)
-	}
+	w.Health.LagP50Ns, w.Health.LagP99Ns, w.Health.LagMaxNs = int64(lag[0]), int64(lag[1]), p.lagMax
 	return w
 }

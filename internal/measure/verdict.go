@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -41,41 +42,52 @@ func Judge(lv *result.Level, l Load) (out []result.Reason) {
 		out = append(out, result.Reason{What: fmt.Sprintf(what, args...), Try: try})
 	}
 	h := &lv.Health
+	held := causeOf(h, &l, "lower the concurrency")
+	if l.Rate > 0 {
+		held = causeOf(h, &l, "lower "+l.Options.Rate)
+	}
 	if missing := l.Due * (1 - h.AchievedRate/l.Rate); !l.Held && l.Rate > 0 && h.AchievedRate < minRate*l.Rate && missing > atEdge {
-		try := "lower " + l.Options.Rate + ", or give the client more CPU"
+		c := held
 		switch {
 		case l.Serial:
-			try = "raise --num-of-sequences, or use --streaming without --serial-sequences: a request waits for the answer to the one before it in its sequence"
+			c = cause{try: "raise --num-of-sequences, or use --streaming without --serial-sequences: a request waits for the answer to the one before it in its sequence"}
 		case l.Cap > 0:
-			try = fmt.Sprintf("use --async, or raise --max-threads above %d", l.Cap)
+			c = cause{try: fmt.Sprintf("use --async, or raise --max-threads above %d", l.Cap)}
 		}
-		add(try, "sent %s of the %s requests per second that were due", unit.Digits(h.AchievedRate, 6), unit.Digits(l.Rate, 6))
+		add(c.try, "%s", c.after(fmt.Sprintf("sent %s of the %s requests per second that were due", unit.Digits(h.AchievedRate, 6), unit.Digits(l.Rate, 6))))
 	}
-	if lag := time.Duration(h.LagP99Ns); !l.Held && lag > max(minLag, time.Duration(maxLagShare*float64(lv.Client.Sent.At(50)))) {
-		try := "lower the rate, or give the client more CPU"
+	if share, lag := lateness(lv); !l.Held && lag > max(minLag, time.Duration(maxLagShare*float64(lv.Client.Sent.At(50)))) {
+		c := held
 		if l.Serial {
-			try = "lower the rate, or raise --num-of-sequences"
+			c = cause{try: "lower the rate, or raise --num-of-sequences"}
 		}
-		add(try, "1 %% of the requests were sent more than %s late", roundTime(int64(lag)))
+		add(c.try, "%s", c.after(fmt.Sprintf("%s of the requests were sent more than %s late", share, unit.Span(float64(lag)))))
 		out[len(out)-1].Late = true
 	}
 	if h.AchievedInFlight < minInFlight*h.AskedInFlight {
-		try := "lower the concurrency, or give the client more CPU"
+		c := held
 		if h.MoreConnections > 0 {
-			try = fmt.Sprintf("use --connections %d, or lower the concurrency", h.MoreConnections)
+			c = cause{try: fmt.Sprintf("use --connections %d, or lower the concurrency", h.MoreConnections)}
 		}
-		add(try,
-			"kept %s requests in flight where %s were asked for", unit.Digits(h.AchievedInFlight, 3), unit.Digits(h.AskedInFlight, 4))
+		add(c.try, "%s", c.after(fmt.Sprintf("kept %s requests in flight where %s were asked for", unit.Digits(h.AchievedInFlight, 3), unit.Digits(h.AskedInFlight, 4))))
 	}
 	out = append(out, Stalled(l.Stalled, l.Wall, l.Options.Records)...)
 	if l.Standstill > maxStandstill {
-		add("do not suspend the client, and give it a machine of its own", "the client did not run for %s", l.Standstill.Round(time.Millisecond))
+		add("do not suspend the client, and give it a machine of its own", "the client did not run for %s", unit.Span(float64(l.Standstill)))
 	}
 	if l.MaxProcs > 0 && h.CPUCores > maxCPU*float64(l.MaxProcs) {
 		add("give the client more cores, or run it on another machine",
 			"the client used %.2f of its %d cores", h.CPUCores, l.MaxProcs)
 	}
 	return out
+}
+
+// lateness is the send lag that a share of the requests exceeded: of too few for a p99, half of them.
+func lateness(lv *result.Level) (share string, lag time.Duration) {
+	if result.Enough(99, lv.Client.Requests) {
+		return "1 %", time.Duration(lv.Health.LagP99Ns)
+	}
+	return "half", time.Duration(lv.Health.LagP50Ns)
 }
 
 // Stalled returns the reason that a load waited for its own records; none if the wait was a small part of the time. records
@@ -85,7 +97,7 @@ func Stalled(stalled, wall time.Duration, records string) []result.Reason {
 		return nil
 	}
 	return []result.Reason{{
-		What: fmt.Sprintf("requests waited %s for the records of earlier ones to be written", stalled.Round(time.Millisecond)),
+		What: fmt.Sprintf("requests waited %s for the records of earlier ones to be written", unit.Span(float64(stalled))),
 		Try:  "write to a faster disk, leave out " + records + ", or lower the load",
 	}}
 }
@@ -112,13 +124,17 @@ type Run struct {
 	Longer     string
 	// Decided: a search has measured each level until its objectives were decided, so that none is too short.
 	Decided bool
+	// Advice, when set, says what to try after failures of a class with a text; empty leaves it to the class.
+	Advice func(class, text string) string
 	// More says how to send more requests.
 	More string
 	// Error is why the run could not be completed; empty if it was. TooShort: no request ended within a window. ServerGone:
 	// failed requests ended the run.
-	Error       string
-	TooShort    bool
-	ServerGone  bool
+	Error      string
+	TooShort   bool
+	ServerGone bool
+	// Unanswered: Error is that no request succeeded.
+	Unanswered  bool
 	Interrupted bool
 	// Unleveled are reasons why the client limited a run that has no levels.
 	Unleveled []result.Reason
@@ -142,6 +158,9 @@ func Conclude(r Run) result.Verdict {
 			lv.ClientLimited = true
 			add(result.ClientLimited, named(lv, *own))
 		} else if why := serverFailed(lv, r.MaxErrorRate); why != nil {
+			if r.Advice != nil {
+				why.Try = cmp.Or(r.Advice(mainFailure(lv)), why.Try)
+			}
 			lv.ServerFailed = true
 			add(result.ServerFailed, named(lv, *why))
 			continue
@@ -160,7 +179,7 @@ func Conclude(r Run) result.Verdict {
 		add(result.ClientLimited, r.Unleveled...)
 	}
 	switch {
-	case (r.TooShort || r.ServerGone) && v.State == result.ServerFailed: // the level's reason is in the verdict
+	case (r.TooShort || r.ServerGone || r.Unanswered) && v.State == result.ServerFailed: // the level's reason is in the verdict
 	case r.Error != "" && r.TooShort:
 		add(result.TooShort, result.Reason{What: r.Error, Try: "measure longer (--measurement-interval), or by count (--measurement-mode count_windows)"})
 	case r.Error != "" && r.ServerGone && !slices.ContainsFunc(r.Levels, func(lv result.Level) bool { return ownLimit(&lv) != nil }):
@@ -191,7 +210,7 @@ func (r *Run) tooShort(lv *result.Level) *result.Reason {
 	c := &lv.Client
 	return &result.Reason{
 		What: fmt.Sprintf("too short for this latency: p%g is at least %s; in flight at the end: %s, the oldest for %s",
-			q.P, roundTime(q.Ns), unit.Count(c.Unfinished, "request"), roundTime(c.OldestNs)),
+			q.P, unit.Span(float64(q.Ns)), unit.Count(c.Unfinished, "request"), unit.Span(float64(c.OldestNs))),
 		Try: r.Longer,
 	}
 }
@@ -208,18 +227,9 @@ func (r *Run) tooFew(lv *result.Level) *result.Reason {
 		return nil
 	}
 	return &result.Reason{
-		What: fmt.Sprintf("too short to judge: %s in %s; stability was not tested", unit.Count(c.Requests, "request"), roundTime(c.DurationNs)),
+		What: fmt.Sprintf("too short to judge: %s in %s; stability was not tested", unit.Count(c.Requests, "request"), unit.Span(float64(c.DurationNs))),
 		Try:  r.More,
 	}
-}
-
-// roundTime rounds a time to three digits.
-func roundTime(ns int64) time.Duration {
-	unit := time.Duration(1)
-	for d := time.Duration(ns); d >= 1000*unit; {
-		unit *= 10
-	}
-	return time.Duration(ns).Round(unit)
 }
 
 // named puts the name of a level before a reason.

@@ -79,3 +79,37 @@ func TestStateOfARun(t *testing.T) {
 	f("this machine has no ports left, which ends the run", measure.Run{Levels: one(ports), Error: "no connection", ServerGone: true}, result.Failed)
 	f("an error ends a run in which the server failed", measure.Run{Levels: one(many), Error: "server gone"}, result.ServerFailed)
 }
+
+// A late client says what its machine tells of the cause, with the remedy for that cause.
+func TestLateForACause(t *testing.T) {
+	f := func(name string, h result.Health, standstill time.Duration, what, try string) {
+		t.Helper()
+		h.LagP99Ns, h.MachineCores, h.CPUCores = int64(4600*time.Microsecond), 2, max(h.CPUCores, 0.1)
+		lv := result.Level{Client: result.Client{Requests: 1000}, Health: h}
+		out := measure.Judge(&lv, measure.Load{Wall: 10 * time.Second, MaxProcs: 2, Standstill: standstill, Options: measure.Options{Rate: "--request-rate"}})
+		if len(out) != 1 || out[0].What != "1 % of the requests were sent more than 4.60 ms late"+what || !strings.Contains(out[0].Try, try) {
+			t.Errorf("%s: %+v", name, out)
+		}
+	}
+	f("steal", result.Health{MachineShare: 0.1, StealShare: 0.03}, 0, ": a hypervisor gave 3 % of this machine's CPU time to other machines", "instance type")
+	f("other processes", result.Health{MachineShare: 0.95}, 0, ": other processes used 1.8 of the 2 cores, the client 0.1", "stop the other processes")
+	f("the server", result.Health{MachineShare: 0.95, ServerHere: true}, 0, ": other processes used 1.8 of the 2 cores, the client 0.1", "on another machine than the server")
+	f("a little steal on a busy machine", result.Health{MachineShare: 0.95, StealShare: 0.01}, 0, ": other processes used 1.8 of the 2 cores, the client 0.1", "stop the other processes")
+	f("a standstill", result.Health{MachineShare: 0.1}, 200*time.Millisecond, ": the whole client stood still for 200 ms", "do not suspend")
+	f("nothing to see", result.Health{MachineShare: 0.1}, 0, ": cores were free, and nothing says what held the client up", "redline doctor")
+	f("a machine that tells nothing", result.Health{MachineShare: 0.9, CPUCores: 1.7}, 0, "", "give the client more CPU")
+}
+
+// The p99 of five requests decides nothing; half of them can.
+func TestFewLateRequests(t *testing.T) {
+	f := func(requests uint64, p50, p99 time.Duration, late bool) {
+		t.Helper()
+		lv := result.Level{Client: result.Client{Requests: requests}, Health: result.Health{LagP50Ns: int64(p50), LagP99Ns: int64(p99)}}
+		if out := measure.Judge(&lv, measure.Load{}); len(out) > 0 != late {
+			t.Errorf("%d requests, p50 %s, p99 %s: %+v", requests, p50, p99, out)
+		}
+	}
+	f(5, 0, 20*time.Millisecond, false)
+	f(5, 20*time.Millisecond, 20*time.Millisecond, true)
+	f(100, 0, 20*time.Millisecond, true)
+}

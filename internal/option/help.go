@@ -22,6 +22,8 @@ type Command struct {
 	Exits []Exit
 	// Words are what may follow the name besides options.
 	Words []string
+
+	title string // of the options
 }
 
 // Exit is an exit code of a command and what it means.
@@ -36,7 +38,11 @@ const column, narrowest, widest = 32, 72, 118
 // few is the number of options up to which the short help lists all.
 const few = 20
 
-// Brief is the short help: examples and the most used options. It is the whole help if the command has few options.
+// flat is the number of most used options up to which the short help has no headings for them.
+const flat = 12
+
+// Brief is the short help: examples and the most used options, under their headings if they are many. It is the whole help if the command
+// has few options.
 func (c *Command) Brief(width int) string {
 	all := visible(c.Rows)
 	if len(all) <= few || len(c.Common) == 0 {
@@ -44,16 +50,33 @@ func (c *Command) Brief(width int) string {
 	}
 	var common []Row
 	for _, name := range c.Common {
-		i := slices.IndexFunc(all, func(r Row) bool { return r.called(name) })
-		common = append(common, all[i])
-		common[len(common)-1].Group = "Most used options"
+		r := all[slices.IndexFunc(all, func(r Row) bool { return r.called(name) })]
+		r.Help, _, _ = strings.Cut(r.Help, "; ")
+		if len(c.Common) <= flat {
+			r.Group = ""
+		}
+		common = append(common, r)
 	}
 	exits := ""
 	if len(c.Exits) > 0 {
 		exits = " and the exit codes"
 	}
-	short := Command{Intro: c.Intro, Examples: c.Examples, Rows: common}
-	return short.Help(width) + fmt.Sprintf("\n'redline %s --help all' explains all %d options%s.\n", c.Name, len(all), exits)
+	short := Command{Intro: c.Intro, Examples: c.Examples, Rows: common, title: "Most used options"}
+	return short.Help(width) + fmt.Sprintf("\n'redline %[1]s --help all' explains all %[2]d options%[3]s,\n'redline %[1]s --help WORD' those about a word, such as timeout.\n", c.Name, len(all), exits)
+}
+
+// About is help for the options that are about a word: it stands in a name, the heading or the help of each. It is empty if there are none.
+func (c *Command) About(word string, width int) string {
+	plain := func(text string) string {
+		return strings.ToLower(strings.NewReplacer("-", "", "_", "", " ", "").Replace(text))
+	}
+	found := Command{Rows: slices.DeleteFunc(visible(c.Rows), func(r Row) bool {
+		return !strings.Contains(plain(strings.Join(r.Names(), " ")+"\n"+r.Group+"\n"+r.Meaning()), plain(word))
+	})}
+	if len(found.Rows) == 0 {
+		return ""
+	}
+	return strings.TrimPrefix(found.Help(width), "\n")
 }
 
 // Help is the whole help of the command, for a terminal of the given width.
@@ -64,8 +87,13 @@ func (c *Command) Help(width int) string {
 	if c.Examples != "" {
 		b.WriteString("\nExamples\n" + c.Examples)
 	}
+	if c.title != "" {
+		b.WriteString("\n" + c.title + "\n")
+	}
 	for _, group := range c.Groups() {
-		fmt.Fprintf(&b, "\n%s\n", group[0].Group)
+		if title := group[0].Group; title != "" {
+			fmt.Fprintf(&b, "\n%s\n", title)
+		}
 		for i := range group {
 			group[i].help(&b, width)
 		}

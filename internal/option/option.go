@@ -7,18 +7,23 @@ package option
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/redline-bench/redline/internal/secret"
 )
 
-// ErrHelp means that the user asked for help. ErrHelpAll, which is an ErrHelp too, asks for all options.
-var (
-	ErrHelp    = errors.New("help was asked for")
-	ErrHelpAll = fmt.Errorf("all options: %w", ErrHelp)
-)
+// ErrHelp means that the user asked for help.
+var ErrHelp = errors.New("help was asked for")
+
+// HelpError is an ErrHelp about a word.
+type HelpError struct{ Word string }
+
+// Error implements error.
+func (e *HelpError) Error() string { return ErrHelp.Error() + " about " + e.Word }
+
+// Is tells that this is an ErrHelp.
+func (e *HelpError) Is(target error) bool { return target == ErrHelp }
 
 // Row is one option.
 type Row struct {

@@ -35,8 +35,20 @@ type ValueError struct {
 // Error implements error.
 func (e *ValueError) Error() string { return e.Row.Name() + " " + e.Err.Error() }
 
+// BadValue tells that an option does not take its value.
+func (e *ValueError) BadValue() bool { return true }
+
 // Unwrap returns the error of Value.Set.
 func (e *ValueError) Unwrap() error { return e.Err }
+
+// BadValue tells whether an error is about the value of one option, and not about several options or a missing one.
+func BadValue(err error) bool {
+	e, ok := errors.AsType[interface {
+		error
+		BadValue() bool
+	}](err)
+	return ok && e.BadValue()
+}
 
 // Parse reads a command line and returns the arguments that belong to no option. Each option is set before the next one is
 // read. Every command has --help and -h; the error is then ErrHelp.
@@ -63,8 +75,8 @@ func (t *Table) Parse(args []string) ([]string, error) {
 		t.Secrets.Collect(g.row.Secret, g.value)
 		t.given = append(t.given, g)
 		if err := g.row.To.Set(g.value); err != nil {
-			if errors.Is(err, ErrHelp) && s.at < len(args) && args[s.at] == "all" {
-				return nil, ErrHelpAll
+			if errors.Is(err, ErrHelp) && !t.Getopt && s.at < len(args) && !strings.HasPrefix(args[s.at], "-") {
+				return nil, &HelpError{Word: args[s.at]}
 			}
 			return nil, &ValueError{Row: g.row, Form: g.form, Value: g.value, Err: err}
 		}
@@ -85,7 +97,7 @@ func (t *Table) reserveNames() {
 
 // HelpRow asks for help.
 func HelpRow() Row {
-	return Row{Long: "help", Short: 'h', Help: "print help; --help all explains every option", To: Func(func(string) error { return ErrHelp })}
+	return Row{Long: "help", Short: 'h', Help: "print help; --help all explains every option, --help WORD those that are about a word", To: Func(func(string) error { return ErrHelp })}
 }
 
 // Unexpected is the error of an argument that belongs to no option, in a command that takes none. index is its place in what

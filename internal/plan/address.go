@@ -2,6 +2,8 @@ package plan
 
 import (
 	"fmt"
+	"net"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -46,6 +48,19 @@ func Address(text string, protocol Protocol, apis ...string) (address string, tl
 		}
 		return host, tls, nil
 	}
+}
+
+// IsLocal tells whether a server's address, as -u takes it, is one of this machine's loopback network.
+func IsLocal(address string) bool {
+	if !strings.Contains(address, "://") {
+		address = "http://" + address
+	}
+	u, err := url.Parse(address)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(u.Hostname())
+	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // portBehind matches a host with a port; an IPv6 address has brackets.

@@ -177,6 +177,9 @@ func (p *Plan) CollectSecrets(s *secret.Set) {
 	for _, h := range t.Headers {
 		s.Collect(secret.Header, h.Name+": "+h.Value)
 	}
+	for _, v := range t.Parameters {
+		s.Collect(secret.Pair, v.Name+":"+v.Value)
+	}
 }
 
 func resolve(text string, getenv func(string) string) (string, error) {

@@ -21,14 +21,15 @@ type Outcome struct {
 	ServerMetrics []string `json:"server_metrics,omitempty"` // Prometheus endpoints of the server and its GPUs
 	// OwnMetrics: the page on which the server itself reports its metrics is one of them.
 	OwnMetrics    bool     `json:"own_metrics,omitempty"`
-	RemoteWrite   string   `json:"remote_write,omitempty"` // Prometheus server that gets the run's metrics
-	OTLP          string   `json:"otlp,omitempty"`         // OpenTelemetry collector that gets the run's metrics
+	RemoteWrite   string   `json:"remote_write,omitempty"`      // Prometheus server that gets the run's metrics
+	Histograms    string   `json:"remote_histograms,omitempty"` // forms of histograms there: classic, native or both; empty is classic
+	OTLP          string   `json:"otlp,omitempty"`              // OpenTelemetry collector that gets the run's metrics
 	OTLPHeaders   []Header `json:"otlp_headers,omitempty"`
 	OTLPCA        string   `json:"otlp_ca,omitempty"`        // file of certificate authorities
 	TraceRequests float64  `json:"trace_requests,omitempty"` // share of the requests that are traced
 	Asserts       []string `json:"asserts,omitempty"`
 	Baseline      string   `json:"baseline,omitempty"`
-	// MaxRegression is the share by which a run may be worse than the baseline: 0.03 for three per cent.
+	// MaxRegression is the share by which a run may be worse than the baseline: 0.05 for five per cent.
 	MaxRegression float64 `json:"max_regression,omitempty"`
 	JUnit         string  `json:"junit,omitempty"`
 	Summary       string  `json:"summary,omitempty"` // Markdown
@@ -38,9 +39,13 @@ type Outcome struct {
 	Progress      string  `json:"progress,omitempty"` // auto, tui, json or none
 }
 
+// Threshold is the change that comparisons look for: a run may be so much worse than its baseline, and a comparison that could miss such a
+// change cannot tell.
+const Threshold = 0.05
+
 // DefaultOutcome is what holds when no option is given.
 func DefaultOutcome() Outcome {
-	return Outcome{DashListen: "127.0.0.1:0", MaxRegression: 0.03, Progress: "auto"}
+	return Outcome{DashListen: "127.0.0.1:0", MaxRegression: Threshold, Progress: "auto"}
 }
 
 // Again is the outcome of a run that repeats this one: the same rules, label and metrics of the server. Files are not written again, and
@@ -72,6 +77,11 @@ func (o *Outcome) Rows() []option.Row {
 			Long: "prometheus-remote-write", Arg: "URL", Secret: secret.URL,
 			Help: "send the run's metrics to this Prometheus server once a second and at the end, for runs that are too short to be scraped: http://HOST:9090/api/v1/write",
 			To:   option.Text(&o.RemoteWrite),
+		},
+		{
+			Long: "prometheus-histograms", Arg: "FORM", Default: "classic",
+			Help: "form of the histograms of --prometheus-remote-write: classic, native (Prometheus stores them only with --enable-feature=native-histograms) or both",
+			To:   option.OneOf(&o.Histograms, "classic", "native", "both"),
 		},
 		{
 			Long: "server-metrics", Also: "server-metrics-url server-metrics-urls", Arg: "[URL]", Optional: true, Repeat: true, Secret: secret.URL,

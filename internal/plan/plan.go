@@ -113,6 +113,8 @@ type Target struct {
 	Endpoint string   `json:"endpoint,omitempty"`
 	// HTTPVersion is 1.1 or 2; empty leaves it to the server where TLS lets both sides choose, and is 1.1 else.
 	HTTPVersion string `json:"http_version,omitempty"`
+	// LibcurlAgent: HTTP requests have the User-Agent of Triton's C++ client.
+	LibcurlAgent bool `json:"libcurl_agent,omitempty"`
 
 	ComposingModels []ModelRef  `json:"composing_models,omitempty"` // --bls-composing-models
 	SignatureName   string      `json:"signature_name,omitempty"`
@@ -294,10 +296,12 @@ type Load struct {
 	Mode        Mode       `json:"mode"`
 	Concurrency IntRange   `json:"concurrency"`
 	Rate        FloatRange `json:"rate"`
-	Periodic    IntRange   `json:"periodic,omitzero"`
-	Period      int        `json:"request_period,omitempty"`
-	Sessions    int        `json:"sessions,omitempty"`
-	Intervals   string     `json:"intervals_file,omitempty"`
+	// Levels are the concurrencies or rates of a list, in its order. Concurrency or Rate is then the range from the first to the highest.
+	Levels    []float64 `json:"levels,omitempty"`
+	Periodic  IntRange  `json:"periodic,omitzero"`
+	Period    int       `json:"request_period,omitempty"`
+	Sessions  int       `json:"sessions,omitempty"`
+	Intervals string    `json:"intervals_file,omitempty"`
 	// Stages replace Rate by rates that follow one another; RequestRate alone has them.
 	Stages       []pace.Stage `json:"stages,omitempty"`
 	Distribution Distribution `json:"distribution"`
@@ -322,6 +326,19 @@ type Load struct {
 	BinarySteps bool `json:"binary_steps,omitempty"`
 	// LenientIntervals is a policy: a number in a file of intervals ends at the first character that is no digit.
 	LenientIntervals bool `json:"lenient_intervals,omitempty"`
+}
+
+// Several tells whether the load has several concurrencies, or several rates; a range without an end has.
+func (l *Load) Several() bool {
+	c, r := l.Concurrency, l.Rate
+	switch l.Mode {
+	case Concurrency:
+		return len(l.Levels) > 1 || c.End == 0 || c.End > c.Start
+	case RequestRate:
+		return len(l.Levels) > 1 || len(l.Stages) == 0 && (r.End == 0 || r.End > r.Start)
+	case PeriodicConcurrency, SessionConcurrency, CustomIntervals, FixedSchedule:
+	}
+	return false
 }
 
 // IntRange is start:end:step. End 0 is unlimited.

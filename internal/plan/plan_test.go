@@ -12,6 +12,34 @@ import (
 	"github.com/redline-bench/redline/internal/plan"
 )
 
+// Every carrier hides a secret of any length: a short one is not searched for in what is written.
+func TestPublicHidesShortSecrets(t *testing.T) {
+	const short = "Zq7"
+	p := plan.Default()
+	p.Target.URL, p.Target.Endpoint, p.Target.Metrics.URL = "http://me:"+short+"@host:8000/?k="+short, "v1?k="+short, "host:8002/metrics?k="+short
+	p.Target.Headers = []plan.Header{{Name: "X-Team", Value: short}}
+	p.Target.Parameters = []plan.Parameter{{Name: "api_key", Value: short, Type: "string"}, {Name: "max_tokens", Value: "16", Type: "int"}, {Name: "pin_key", Value: "747", Type: "int"}}
+	p.Target.EmbeddedArgs = []string{"--password=" + short}
+	p.Fleet.NATS.URL = "nats://u:" + short + "@a:4222"
+	o := &p.Outcome
+	o.ServerMetrics, o.OTLP, o.RemoteWrite = []string{"http://" + short + "@host/metrics"}, "http://u:"+short+"@collector", "http://u:"+short+"@prometheus/api/v1/write"
+	o.OTLPHeaders = []plan.Header{{Name: "api-key", Value: short}}
+	public, secrets, _ := p.Withhold()
+	for name, c := range map[string]*plan.Plan{"result": p.Public(), "worker": public} {
+		text, err := json.Marshal(c)
+		if err != nil || strings.Contains(string(text), short) || strings.Contains(string(text), "747") {
+			t.Errorf("%s: %v: a secret is left in %s", name, err, text)
+		}
+		if !strings.Contains(string(text), `"16"`) {
+			t.Errorf("%s: a number of tokens is no secret: %s", name, text)
+		}
+	}
+	back, err := public.Restore(secrets, func(string) string { return "" })
+	if err != nil || back.Target.Parameters[0].Value != short || back.Target.EmbeddedArgs[0] != p.Target.EmbeddedArgs[0] {
+		t.Errorf("restored %+v, %v", back, err)
+	}
+}
+
 func TestPublicHidesSecretsAndKeepsTheRest(t *testing.T) {
 	p := &plan.Plan{Target: plan.Target{
 		URL: "https://me:s3cret@host:8000/v1?key=s3cret", Endpoint: "v1/chat?api-key=s3cret", Model: "simple",

@@ -21,7 +21,7 @@ type carrier struct {
 func (p *Plan) carriers() (*Plan, []carrier) {
 	c := *p
 	t := &c.Target
-	t.Headers, t.EmbeddedArgs, c.Secrets = slices.Clone(t.Headers), slices.Clone(t.EmbeddedArgs), nil
+	t.Headers, t.Parameters, t.EmbeddedArgs, c.Secrets = slices.Clone(t.Headers), slices.Clone(t.Parameters), slices.Clone(t.EmbeddedArgs), nil
 	o := &c.Outcome
 	o.ServerMetrics, o.OTLPHeaders = slices.Clone(o.ServerMetrics), slices.Clone(o.OTLPHeaders)
 	list := []carrier{
@@ -35,6 +35,11 @@ func (p *Plan) carriers() (*Plan, []carrier) {
 	for i := range t.Headers {
 		if h := &t.Headers[i]; !secret.Harmless(h.Name) {
 			list = append(list, carrier{"-H " + h.Name, &h.Value, secret.Mask})
+		}
+	}
+	for i := range t.Parameters {
+		if v := &t.Parameters[i]; secret.SensitivePair(v.Name, v.Value) {
+			list = append(list, carrier{"--request-parameter " + v.Name, &v.Value, secret.Mask})
 		}
 	}
 	for i := range t.EmbeddedArgs {
@@ -80,8 +85,19 @@ func masked(list []carrier) []string {
 // Given are values that a written plan lacks, or that replace those it has. Empty ones are not given.
 type Given struct {
 	Headers                   []Header
+	Parameters                []Parameter
 	URL, Endpoint, MetricsURL string
 	EmbeddedArgs              []string
+}
+
+// AddParameter adds the value of a parameter, as --request-parameter gives it.
+func (g *Given) AddParameter(text string) error {
+	parts := strings.Split(text, ":")
+	if len(parts) != 3 {
+		return errors.New("is NAME:VALUE:TYPE")
+	}
+	g.Parameters = append(g.Parameters, Parameter{Name: parts[0], Value: parts[1], Type: parts[2]})
+	return nil
 }
 
 // Complete puts values into a written plan and checks it. Its error names the options that are still missing.
@@ -94,6 +110,13 @@ func (p *Plan) Complete(g Given) (*Plan, error) {
 			return nil, fmt.Errorf("-H %s: the result lacks no value of such a header", h.Name)
 		}
 		t.Headers[i].Value = h.Value
+	}
+	for _, v := range g.Parameters {
+		i := slices.IndexFunc(t.Parameters, func(old Parameter) bool { return old.Name == v.Name && old.Value == secret.Mask })
+		if i < 0 {
+			return nil, fmt.Errorf("--request-parameter %s: the result lacks no value of such a parameter", v.Name)
+		}
+		t.Parameters[i].Value = v.Value
 	}
 	for _, v := range []struct {
 		to    *string

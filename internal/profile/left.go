@@ -23,6 +23,8 @@ func levelCount(load *plan.Load) int {
 	switch {
 	case load.Mode != plan.Concurrency && load.Mode != plan.RequestRate:
 		return 1
+	case len(load.Levels) > 0:
+		return len(load.Levels)
 	case load.Search == plan.Binary:
 		return 0
 	case load.Mode == plan.RequestRate:

@@ -391,14 +391,13 @@ func (m *levelRun) merge() error {
 // judge adds the client's own health and what it means.
 func (m *levelRun) judge(total *measure.Window, used []*pass, duration time.Duration) {
 	usage := used[len(used)-1].after.Since(used[0].before)
-	m.load.Wall, m.load.CPU, m.load.Busy = duration, usage.CPU, usage.Busy
-	m.load.GCPause, m.load.SchedDelay = usage.GCPause, usage.SchedDelay
+	m.load.Wall, m.load.Usage = duration, usage
 	m.load.Standstill = m.pulse.Longest(used[0].from, used[len(used)-1].until)
 	m.load.Stalled = used[len(used)-1].stalledTo - used[0].stalledFrom
 	m.load.Connections, _ = m.eng.Connections()
 	m.load.ConnectionBusy = used[len(used)-1].busyTo - used[0].busyFrom
 	m.load.MaxProcs, m.load.SendRate = runtime.GOMAXPROCS(0), m.lv.Client.SendRate
-	m.load.Options = measure.Options{Rate: "--request-rate-range", Records: recordsOption}
+	m.load.Options = measure.Options{Rate: "--request-rate-range", Records: recordsOption, Here: plan.IsLocal(m.Plan.Target.URL)}
 	if len(m.lv.Stages) > 0 {
 		m.load.Options.Rate = "the rates"
 	}

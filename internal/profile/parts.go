@@ -6,6 +6,7 @@ import (
 	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/vitals"
 )
 
 // Workers are the workers of a fleet by their numbers.
@@ -63,7 +64,7 @@ func (p *Parts) Judge(lv *result.Level, l *measure.Load) (reasons []result.Reaso
 	if p.list == nil {
 		return nil
 	}
-	l.CPU, l.Busy, l.GCPause, l.SchedDelay, l.Stalled, l.Standstill, l.MaxProcs = 0, 0, 0, 0, 0, 0, 0
+	l.Usage, l.Stalled, l.Standstill, l.MaxProcs = vitals.Usage{}, 0, 0, 0
 	l.Connections, l.ConnectionBusy = 0, 0
 	own := measure.Load{Wall: l.Wall, Held: l.Held, Options: l.Options}
 	for i, to := range p.workers.Readings() {
@@ -76,9 +77,9 @@ func (p *Parts) Judge(lv *result.Level, l *measure.Load) (reasons []result.Reaso
 // time is longer than that of the parts, which have their share of the CPU time.
 func (p *Parts) load(i int, to *Reading, l measure.Load) measure.Load {
 	from := &p.from[i]
-	u := to.Vitals.Since(from.Vitals)
-	l.CPU = time.Duration(float64(u.CPU) * min(1, float64(l.Wall)/float64(max(1, to.At-from.At))))
-	l.Busy, l.MaxProcs = u.Busy, to.MaxProcs
+	l.Usage, l.MaxProcs = to.Vitals.Since(from.Vitals), to.MaxProcs
+	share := min(1, float64(l.Wall)/float64(max(1, to.At-from.At)))
+	l.CPU, l.Machine = time.Duration(float64(l.CPU)*share), time.Duration(float64(l.Machine)*share)
 	l.GCPause, l.SchedDelay, l.Standstill, l.Stalled = to.GCPause, to.SchedDelay, to.Standstill, to.Stalled-from.Stalled
 	l.Connections, l.ConnectionBusy, l.Dropped = to.Connections, to.Busiest-from.Busiest, to.Dropped-from.Dropped
 	l.SendRate = float64(p.list[i].Sent()) / max(time.Nanosecond, l.Wall).Seconds()

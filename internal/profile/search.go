@@ -2,6 +2,8 @@ package profile
 
 import (
 	"context"
+	"iter"
+	"slices"
 	"strconv"
 
 	"github.com/redline-bench/redline/internal/pace"
@@ -27,6 +29,8 @@ func (r *Runner) search(ctx context.Context) error {
 		return o.fail()
 	case len(load.Stages) > 0:
 		return r.visit(ctx, result.Level{Mode: load.Mode, Rate: pace.StagesRate(load.Stages), Stages: load.Stages}).fail()
+	case len(load.Levels) > 0:
+		return walk(slices.Values(load.Levels), false, r.listed(ctx))
 	case load.Mode == plan.RequestRate && load.Search == plan.Binary:
 		return binary(load.Rate.Start, load.Rate.End, load.Rate.Step, half, r.rate(ctx))
 	case load.Mode == plan.RequestRate:
@@ -54,6 +58,8 @@ func Values(load *plan.Load) []float64 {
 	}
 	const most = 10_000 // a longer search is not listed
 	switch {
+	case len(load.Levels) > 0:
+		return load.Levels
 	case load.Search == plan.Binary:
 		return nil
 	case load.Mode == plan.Concurrency && load.Concurrency.End > 0 && load.Concurrency.End/max(1, load.Concurrency.Step) < most:
@@ -71,6 +77,15 @@ func (r *Runner) concurrency(ctx context.Context) func(int) outcome {
 
 func (r *Runner) rate(ctx context.Context) func(float64) outcome {
 	return func(v float64) outcome { return r.visit(ctx, result.Level{Mode: plan.RequestRate, Rate: v}) }
+}
+
+// listed visits a level of a list: a concurrency or a rate.
+func (r *Runner) listed(ctx context.Context) func(float64) outcome {
+	if r.Plan.Load.Mode == plan.RequestRate {
+		return r.rate(ctx)
+	}
+	visit := r.concurrency(ctx)
+	return func(v float64) outcome { return visit(int(v)) }
 }
 
 // outcome is what a search needs to know of a visited level.
@@ -106,20 +121,32 @@ func decimal(v float64) float64 {
 	return short
 }
 
-// linear visits start, start+step, … up to end, or without bound when end is 0, as long as levels meet the
-// threshold. It fails when the first level is unstable, or any that did not end the search.
+// linear visits start, start+step, … up to end, or without bound when end is 0, as long as levels meet the threshold.
 func linear[T number](start, end, step T, next func(v, step T) T, visit func(T) outcome) error {
-	unstable := false
-	for v := start; ; v = next(v, step) {
+	return walk(func(yield func(T) bool) {
+		for v := start; yield(v); {
+			after := next(v, step)
+			if after <= v || end != 0 && after > end {
+				return
+			}
+			v = after
+		}
+	}, end == 0, visit)
+}
+
+// walk visits levels one after another, until one does not meet the threshold and must end the search. It fails when the first level is
+// unstable, or any that did not end the search.
+func walk[T number](levels iter.Seq[T], endless bool, visit func(T) outcome) error {
+	unstable, first := false, true
+	for v := range levels {
 		o := visit(v)
 		if o.err != nil {
 			return o.err
 		}
-		more := next(v, step) <= end || end == 0
-		if !o.stable && (o.goOn || v == start) {
+		if !o.stable && (o.goOn || first) {
 			unstable = true
 		}
-		if !more || next(v, step) <= v || !o.met && (!o.goOn || end == 0) {
+		if first = false; !o.met && (!o.goOn || endless) {
 			break
 		}
 	}

@@ -117,7 +117,7 @@ func (r *Reading) CPUCores(from *Reading) float64 {
 func (m *levelRun) judgeWorkers(used []*pass, duration time.Duration) []result.Reason {
 	first, last := used[0].readings, used[len(used)-1].readingsTo
 	whole := m.load
-	m.load.CPU, m.load.Busy, m.load.GCPause, m.load.SchedDelay, m.load.Standstill, m.load.Stalled, m.load.MaxProcs = 0, 0, 0, 0, 0, 0, 0
+	m.load.Usage, m.load.Standstill, m.load.Stalled, m.load.MaxProcs = vitals.Usage{}, 0, 0, 0
 	m.load.Connections, m.load.ConnectionBusy = 0, 0
 	var reasons []result.Reason
 	m.lv.Workers = nil
@@ -125,7 +125,7 @@ func (m *levelRun) judgeWorkers(used []*pass, duration time.Duration) []result.R
 		from, to := &first[i], &last[i]
 		usage := to.Vitals.Since(from.Vitals)
 		l := whole
-		l.Wall, l.CPU, l.Busy, l.MaxProcs = duration, usage.CPU, usage.Busy, to.MaxProcs
+		l.Wall, l.Usage, l.MaxProcs = duration, usage, to.MaxProcs
 		l.GCPause, l.SchedDelay, l.Standstill, l.Stalled = to.GCPause, to.SchedDelay, to.Standstill, to.Stalled-from.Stalled
 		l.Connections, l.ConnectionBusy, l.Dropped = to.Connections, to.Busiest-from.Busiest, to.Dropped
 		total := measure.NewPart(m.setup(), used[0].from)
@@ -151,7 +151,7 @@ func addWorker(lv *result.Level, all *measure.Load, part *measure.Part, to *Read
 	lv.Workers = append(lv.Workers, w)
 	all.CPU += l.CPU
 	all.MaxProcs += l.MaxProcs
-	all.Busy = max(all.Busy, l.Busy)
+	all.Busy, all.Steal = max(all.Busy, l.Busy), max(all.Steal, l.Steal)
 	all.GCPause, all.SchedDelay = max(all.GCPause, l.GCPause), max(all.SchedDelay, l.SchedDelay)
 	all.Connections += l.Connections
 	all.ConnectionBusy = max(all.ConnectionBusy, l.ConnectionBusy)

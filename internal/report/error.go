@@ -20,9 +20,9 @@ func MeasurementError(indent, label string, e *result.MeasurementError) string {
 	if e.AtLeast {
 		p99 = "at least "
 	}
-	fmt.Fprintf(&b, "%s%s: %s%s usec at p50, %s%s usec at p99", indent, label, what, signedMicros(e.P50Ns), p99, signedMicros(e.P99Ns))
+	fmt.Fprintf(&b, "%s%s: %s%s at p50, %s%s at p99", indent, label, what, Signed(e.P50Ns), p99, Signed(e.P99Ns))
 	if t := e.Tokens; t != nil {
-		fmt.Fprintf(&b, "; mean time to first token %s usec, between tokens %s usec", signedMicros(t.TTFTNs), signedMicros(t.ITLNs))
+		fmt.Fprintf(&b, "; mean time to first token %s, between tokens %s", Signed(t.TTFTNs), Signed(t.ITLNs))
 	}
 	if e.Exact {
 		fmt.Fprintf(&b, ", calibrated with this traffic at %s %s", unit.Digits(e.PerSecond, 3), pace)
@@ -35,13 +35,14 @@ func MeasurementError(indent, label string, e *result.MeasurementError) string {
 	return b.String() + "\n"
 }
 
-// signedMicros is a time in microseconds with its sign, with a decimal where it is short.
-func signedMicros(ns int64) string {
-	if ns > -50 && ns < 50 {
-		return "0.0"
+// Signed is a difference of times with its sign. Less than resolution is none.
+func Signed(ns int64) string {
+	const resolution = 50
+	switch {
+	case ns >= resolution:
+		return "+" + unit.Span(float64(ns))
+	case ns <= -resolution:
+		return unit.Span(float64(ns))
 	}
-	if ns > -10_000 && ns < 10_000 {
-		return fmt.Sprintf("%+.1f", float64(ns)/1000)
-	}
-	return fmt.Sprintf("%+d", ns/1000)
+	return "0"
 }

@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/redline-bench/redline/internal/cleantext"
 	"github.com/redline-bench/redline/internal/result"
@@ -18,7 +17,7 @@ func workers(p *page, l *result.Level) {
 	if len(l.Workers) == 0 {
 		return
 	}
-	table := [][]string{{"Workers:", "requests", "per sec", "failed", "p50", "p99 usec", "CPU", "send lag p99", ""}}
+	table := [][]string{{"Workers:", "requests", "per sec", "failed", "p50", "p99", "CPU", "send lag p99", ""}}
 	shown := 0
 	for _, troubled := range []bool{true, false} {
 		for i := range l.Workers {
@@ -35,8 +34,8 @@ func workers(p *page, l *result.Level) {
 				state = "client-limited"
 			}
 			table = append(table, []string{
-				"  " + cleantext.Line(w.Name), fmt.Sprint(w.Requests), fmt.Sprintf("%.6g", w.InferPerSec), fmt.Sprint(w.Failed), fmt.Sprint(us(w.P50Ns)),
-				fmt.Sprint(us(w.P99Ns)), fmt.Sprintf("%.2f", w.Health.CPUCores), fmt.Sprint(time.Duration(w.Health.LagP99Ns).Round(time.Microsecond)), state,
+				"  " + cleantext.Line(w.Name), fmt.Sprint(w.Requests), fmt.Sprintf("%.6g", w.InferPerSec), fmt.Sprint(w.Failed), unit.Span(float64(w.P50Ns)),
+				unit.Span(float64(w.P99Ns)), fmt.Sprintf("%.2f", w.Health.CPUCores), unit.Span(float64(w.Health.LagP99Ns)), state,
 			})
 		}
 	}
@@ -65,5 +64,5 @@ func Fleet(w io.Writer, f *result.Fleet) {
 		}
 	}
 	fmt.Fprintf(w, "Fleet: run %s, %s (%d lost), started at most %s apart, clocks known to within %s\n", f.Run, unit.Count(len(f.Members), "worker"), lost,
-		time.Duration(f.StartSkewNs+2*f.ClockErrorNs).Round(time.Microsecond), time.Duration(f.ClockErrorNs).Round(time.Microsecond))
+		unit.Span(float64(f.StartSkewNs+2*f.ClockErrorNs)), unit.Span(float64(f.ClockErrorNs)))
 }

@@ -53,9 +53,9 @@ func writeProblems(p *page, l *result.Level) {
 	switch n := l.Client.Unfinished; n {
 	case 0:
 	case 1:
-		p.linef("  In flight at the end: 1 request, for %d usec; its latency is unknown", us(l.Client.OldestNs))
+		p.linef("  In flight at the end: 1 request, for %s; its latency is unknown", unit.Span(float64(l.Client.OldestNs)))
 	default:
-		p.linef("  In flight at the end: %d requests, the oldest for %d usec; their latency is unknown", n, us(l.Client.OldestNs))
+		p.linef("  In flight at the end: %d requests, the oldest for %s; their latency is unknown", n, unit.Span(float64(l.Client.OldestNs)))
 	}
 	if l.Hold != nil {
 		p.linef("  %s %s", p.paint(yellow, "Held by the server:"), l.Hold)
@@ -102,13 +102,13 @@ func latencies(p *page, l *result.Level) {
 	if len(rows) == 0 {
 		return
 	}
-	table := [][]string{{"Latency (usec):", "avg"}}
+	table := [][]string{{"Latency:", "avg"}}
 	for _, q := range rows[0].lat.Percentiles {
 		table[0] = append(table[0], "p"+strconv.FormatFloat(q.P, 'g', -1, 64))
 	}
 	table[0] = append(table[0], "max")
 	for _, r := range rows {
-		cells := []string{"  " + r.name, strconv.FormatInt(us(r.lat.Avg), 10)}
+		cells := []string{"  " + r.name, unit.Span(float64(r.lat.Avg))}
 		for _, q := range rows[0].lat.Percentiles {
 			if !result.Enough(q.P, c.Requests) {
 				cells = append(cells, columns.Unknown)
@@ -116,7 +116,7 @@ func latencies(p *page, l *result.Level) {
 			}
 			cells = append(cells, atLeast(r.lat.Point(q.P)))
 		}
-		table = append(table, append(cells, strconv.FormatInt(us(r.lat.Max), 10)))
+		table = append(table, append(cells, unit.Span(float64(r.lat.Max))))
 	}
 	p.table(table, 1, spare)
 }
@@ -124,9 +124,9 @@ func latencies(p *page, l *result.Level) {
 // spare are percentiles in the order in which a narrow table omits them.
 var spare = []string{"p1", "p5", "p10", "p25", "p75", "p99.99", "p95", "p99.9", "p90"}
 
-// atLeast is a percentile in whole microseconds; one that requests in flight at the end leave open is a bound.
+// atLeast is a percentile; one that requests in flight at the end leave open is a bound.
 func atLeast(q result.Percentile) string {
-	text := strconv.FormatInt(us(q.Ns), 10)
+	text := unit.Span(float64(q.Ns))
 	if q.AtLeast {
 		return "≥ " + text
 	}
@@ -150,42 +150,60 @@ func (p *page) table(table [][]string, left int, spare []string) {
 	p.buf.WriteString(columns.Text(slices.Concat([][]string{head}, table[1:]), left))
 }
 
+// inFlight says how many requests were in flight, and how many should have been. If slots pause, or run out of requests, fewer are
+// possible than the concurrency.
+func inFlight(l *result.Level) string {
+	h := &l.Health
+	achieved := unit.Digits(h.AchievedInFlight, 3)
+	switch asked := float64(l.Concurrency); {
+	case h.AskedInFlight <= 0:
+		return achieved + " on average"
+	case asked == 0 || l.Mode.Scheduled() || len(l.Stages) > 0:
+		return fmt.Sprintf("%s on average (%.3g %% of what the load asked for)", achieved, percent(h.AchievedInFlight, h.AskedInFlight))
+	case h.AskedInFlight < 0.99*asked:
+		return fmt.Sprintf("%s of %d requested (%.3g %% outside pauses and the end of the level)", achieved, l.Concurrency, percent(h.AchievedInFlight, h.AskedInFlight))
+	default:
+		return fmt.Sprintf("%s of %d requested (%.3g %%)", achieved, l.Concurrency, percent(h.AchievedInFlight, asked))
+	}
+}
+
 // client writes the client health.
 func client(p *page, l *result.Level) {
 	h := &l.Health
 	p.linef("  %s", p.paint(bold, "Client health:"))
 	if l.Mode.Scheduled() {
-		p.linef("    Send lag: p50 %d usec, p99 %d usec, max %d usec", us(h.LagP50Ns), us(h.LagP99Ns), us(h.LagMaxNs))
+		p99 := ""
+		if result.Enough(99, l.Client.Requests) {
+			p99 = "p99 " + unit.Span(float64(h.LagP99Ns)) + ", "
+		}
+		p.linef("    Send lag: p50 %s, %smax %s", unit.Span(float64(h.LagP50Ns)), p99, unit.Span(float64(h.LagMaxNs)))
 	}
 	if h.AskedRate > 0 {
 		p.linef("    Request rate: sent %s of %s per sec that were due (%.4g %%)", unit.Digits(h.AchievedRate, 6), unit.Digits(h.AskedRate, 6), percent(h.AchievedRate, h.AskedRate))
 	}
-	if h.AskedInFlight > 0 {
-		// The requested concurrency; not a whole number if slots pause.
-		asked := unit.Digits(h.AskedInFlight, 4)
-		p.linef("    In flight: %s of %s requested (%.4g %%)", unit.Digits(h.AchievedInFlight, 4), asked, percent(h.AchievedInFlight, h.AskedInFlight))
-	} else {
-		p.linef("    In flight: %s on average", unit.Digits(h.AchievedInFlight, 4))
-	}
+	p.linef("    In flight: %s", inFlight(l))
 	switch {
 	case h.Dropped > 0:
 		p.linef("    %s %d requests were due and never sent", p.paint(yellow, "Dropped:"), h.Dropped)
 	case l.Mode.Scheduled():
 		p.linef("    Dropped: none")
 	}
-	p.linef("    CPU: %.2f cores, %s usec per request; the machine was %.0f %% busy",
-		h.CPUCores, unit.Digits(float64(h.CPUPerRequestNs)/1000, 3), h.MachineShare*100)
+	p.linef("    CPU: %.2f cores, %s per request; the machine was %.0f %% busy", h.CPUCores, unit.Span(float64(h.CPUPerRequestNs)), h.MachineShare*100)
 	if h.MoreConnections > 0 {
 		p.linef("    %s %d, the busiest worked for %.0f %% of the time and limits the throughput; --connections %d can do about %.2g times as much",
 			p.paint(yellow, "Connections:"), h.Connections, h.ConnectionBusy*100, h.MoreConnections, h.ConnectionGain())
 	}
 	standstill := ""
 	if h.StandstillNs > 0 {
-		standstill = fmt.Sprintf(", %d usec the whole process", us(h.StandstillNs))
+		standstill = fmt.Sprintf(", %s the whole process", unit.Span(float64(h.StandstillNs)))
 	}
-	p.linef("    Longest pause: %d usec garbage collection, %d usec scheduler%s", us(h.GCPauseMaxNs), us(h.SchedDelayMaxNs), standstill)
+	p.linef("    Longest pause: %s garbage collection, %s scheduler%s", unit.Span(float64(h.GCPauseMaxNs)), unit.Span(float64(h.SchedDelayMaxNs)), standstill)
 	if r := h.ReadLag; r != nil {
-		p.linef("    Read lag: p50 %d usec, p99 %d usec, max %d usec; not part of any latency, because responses have their arrival time", us(r.P50Ns), us(r.P99Ns), us(r.MaxNs))
+		p99 := ""
+		if result.Enough(99, l.Client.Requests) {
+			p99 = "p99 " + unit.Span(float64(r.P99Ns)) + ", "
+		}
+		p.linef("    Read lag: p50 %s, %smax %s; not part of any latency, because responses have their arrival time", unit.Span(float64(r.P50Ns)), p99, unit.Span(float64(r.MaxNs)))
 	}
 	if h.Times == "read" {
 		p.linef("    Response times: when the client read them; arrival times are unknown")

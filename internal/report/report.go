@@ -2,7 +2,7 @@
 // due time and send time, the verdict, and the whole result as JSON.
 //
 // Each file is one writer of the result tree. Writers are pure: equal results give equal bytes. The text has the form of the
-// console report around it, an indent of two spaces and microseconds, so that a level reads as one block.
+// console report around it, an indent of two spaces, so that a level reads as one block. Times have the unit that people would take.
 package report
 
 import (
@@ -55,9 +55,6 @@ func (p *page) linef(format string, args ...any) {
 
 // to writes the block to w. Write errors are ignored: the console may have gone.
 func (p *page) to(w io.Writer) { _, _ = w.Write(p.buf.Bytes()) }
-
-// us is nanoseconds as whole microseconds.
-func us(ns int64) int64 { return ns / 1000 }
 
 // percent is part of whole in percent, 0 when there is no whole.
 func percent(part, whole float64) float64 {

@@ -57,32 +57,32 @@ func TestHealth(t *testing.T) {
 			t.Errorf("%s (-got +want):\n%s", name, d)
 		}
 	}
-	const end = `    CPU: 0.42 cores, 6.12 usec per request; the machine was 21 % busy
-    Longest pause: 120 usec garbage collection, 301 usec scheduler
+	const end = `    CPU: 0.42 cores, 6.12 µs per request; the machine was 21 % busy
+    Longest pause: 121 µs garbage collection, 301 µs scheduler
 `
-	const closed = "  Client health:\n    In flight: 7.981 of 8 requested (99.77 %)\n" + end
+	const closed = "  Client health:\n    In flight: 7.98 of 8 requested (99.8 %)\n" + end
 	f("closed loop", closedLevel(), closed)
-	f("open loop", openLevel(), `  Latency (usec):   avg   p50     p99     max
-    from schedule  9000  8000  120000  130001
-    from send       500   480     900    1200
+	f("open loop", openLevel(), `  Latency:             avg      p50     p99      max
+    from schedule  9.00 ms  8.00 ms  120 ms   130 ms
+    from send       500 µs   480 µs  900 µs  1.20 ms
   Client health:
-    Send lag: p50 3 usec, p99 41 usec, max 812 usec
+    Send lag: p50 3.00 µs, p99 41.0 µs, max 812 µs
     Request rate: sent 399.5 of 400 per sec that were due (99.88 %)
-    In flight: 7.981 on average
+    In flight: 7.98 on average
     Dropped: none
 `+end)
 
 	l := closedLevel()
 	first := latency(100, 90, 200, 300)
 	l.Client.First = &first
-	f("streamed", l, `  Latency (usec):   avg  p50  p99   max
-    last response   500  480  900  1200
-    first response  100   90  200   300
+	f("streamed", l, `  Latency:             avg      p50     p99      max
+    last response   500 µs   480 µs  900 µs  1.20 ms
+    first response  100 µs  90.0 µs  200 µs   300 µs
 `+closed)
 
 	l = closedLevel()
 	l.Health.ReadLag = &result.ReadLag{P50Ns: 15_000, P99Ns: 900_000, MaxNs: 12_000_000}
-	f("answers that the kernel timed", l, closed+"    Read lag: p50 15 usec, p99 900 usec, max 12000 usec; not part of any latency, because responses have their arrival time\n")
+	f("answers that the kernel timed", l, closed+"    Read lag: p50 15.0 µs, p99 900 µs, max 12.0 ms; not part of any latency, because responses have their arrival time\n")
 
 	l = closedLevel()
 	l.Health.Connections, l.Health.ConnectionBusy, l.Health.MoreConnections = 2, 0.971, 8
@@ -101,19 +101,19 @@ func TestHealth(t *testing.T) {
 
 	l = closedLevel()
 	l.Health.Error = &result.MeasurementError{P50Ns: 134_000, P99Ns: 3_980_000, Exact: true, PerSecond: 398.4, Requests: 318}
-	const late = "    Measurement error: +134 usec at p50, +3980 usec at p99, "
+	const late = "    Measurement error: +134 µs at p50, +3.98 ms at p99, "
 	f("a calibrated run", l, closed+late+"calibrated with this traffic at 398 requests/s\n")
 	l.Health.Error.Exact, l.Health.Error.Of = false, "http unary, 8 in flight, 44 requests/s, 64 + 64 bytes"
 	f("one like it", l, closed+late+"the nearest calibrated traffic: http unary, 8 in flight, 44 requests/s, 64 + 64 bytes\n")
 	l.Health.Error = &result.MeasurementError{P50Ns: -1_240, P99Ns: 610_000, AtLeast: true, Exact: true, PerSecond: 49.2, Notes: []string{"one doubt", "another"}}
 	f("a short and doubtful calibration", l, closed+
-		"    Measurement error: -1.2 usec at p50, at least +610 usec at p99, calibrated with this traffic at 49.2 requests/s\n      one doubt\n      another\n")
+		"    Measurement error: -1.24 µs at p50, at least +610 µs at p99, calibrated with this traffic at 49.2 requests/s\n      one doubt\n      another\n")
 
 	l = closedLevel()
 	l.Health.Times = "arrival"
 	l.Health.Error = &result.MeasurementError{P50Ns: 4200, P99Ns: 31_000, Exact: true, PerSecond: 800, Tokens: &result.TokenError{TTFTNs: 12_340, ITLNs: -40}}
 	f("tokens of a calibrated run", l, closed+
-		"    Measurement error: a token's time +4.2 usec at p50, +31 usec at p99; mean time to first token +12 usec, between tokens 0.0 usec, calibrated with this traffic at 800 tokens/s\n")
+		"    Measurement error: a token's time +4.20 µs at p50, +31.0 µs at p99; mean time to first token +12.3 µs, between tokens 0, calibrated with this traffic at 800 tokens/s\n")
 
 	l = closedLevel()
 	l.Client.Failed = 25
@@ -162,7 +162,7 @@ func TestPercentilesFitTheWidth(t *testing.T) {
 				t.Errorf("%d columns instead of %d: %s", n, most, line)
 			}
 		}
-		if got := strings.Join(strings.Fields(lines[0])[2:], " "); got != want {
+		if got := strings.Join(strings.Fields(lines[0])[1:], " "); got != want {
 			t.Errorf("in %d columns the percentiles are %s, want %s", width, got, want)
 		}
 	}

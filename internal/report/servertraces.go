@@ -9,6 +9,7 @@ import (
 	"github.com/redline-bench/redline/internal/cleantext"
 	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/unit"
 )
 
 // Traces writes where the slowest requests of each level spent their time, by the traces of client and server.
@@ -45,4 +46,4 @@ func shares(r *result.RequestTrace) []string {
 	return append(out, "network and the rest "+took(max(0, r.LatencyNs-known)))
 }
 
-func took(ns int64) string { return time.Duration(ns).Round(time.Microsecond).String() }
+func took(ns int64) string { return unit.Span(float64(ns)) }

@@ -1,16 +1,15 @@
 package report
 
 import (
-	"fmt"
 	"io"
 	"math"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/redline-bench/redline/internal/cleantext"
 	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/unit"
 )
 
 // bars are the heights of a column of a histogram on a terminal.
@@ -35,14 +34,14 @@ func Shapes(w io.Writer, levels []result.Level, width int) {
 		return
 	}
 	var p page
-	p.linef("Latency from %s to %s, on a logarithmic scale", span(low), span(high))
+	p.linef("Latency from %s to %s, on a logarithmic scale", unit.Span(float64(low)), unit.Span(float64(high)))
 	for i := range levels {
 		lv := &levels[i]
 		if lv.Histogram == nil || len(lv.Histogram.Buckets) == 0 {
 			continue
 		}
 		l := &lv.Client.Latency
-		p.linef("  %-*s %s p50 %s, p99 %s", name, cleantext.Line(measure.LevelName(lv)), shape(lv.Histogram, low, high, n), span(l.At(50)), tail99(lv))
+		p.linef("  %-*s %s p50 %s, p99 %s", name, cleantext.Line(measure.LevelName(lv)), shape(lv.Histogram, low, high, n), unit.Span(float64(l.At(50))), tail99(lv))
 	}
 	p.to(w)
 }
@@ -52,7 +51,7 @@ func tail99(lv *result.Level) string {
 	if !result.Enough(99, lv.Client.Requests) {
 		return "–"
 	}
-	return span(lv.Client.Latency.At(99))
+	return unit.Span(float64(lv.Client.Latency.At(99)))
 }
 
 // bounds are the lowest and the highest latency of all levels; 0 if there is none.
@@ -87,16 +86,4 @@ func shape(h *result.Histogram, low, high int64, n int) string {
 		s.WriteRune(bars[int(math.Ceil(c/most*float64(len(bars)-1)))])
 	}
 	return s.String()
-}
-
-// span formats a time with three digits.
-func span(ns int64) string {
-	switch d := time.Duration(ns); {
-	case d < time.Millisecond:
-		return fmt.Sprintf("%.3g usec", float64(ns)/1e3)
-	case d < time.Second:
-		return fmt.Sprintf("%.3g ms", float64(ns)/1e6)
-	default:
-		return fmt.Sprintf("%.3g s", d.Seconds())
-	}
 }

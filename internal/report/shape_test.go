@@ -25,10 +25,10 @@ func TestShapes(t *testing.T) {
 	var b strings.Builder
 	report.Shapes(&b, levels, 120)
 	lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
-	if len(lines) != 3 || lines[0] != "Latency from 1 ms to 16 ms, on a logarithmic scale" {
+	if len(lines) != 3 || lines[0] != "Latency from 1.00 ms to 16.0 ms, on a logarithmic scale" {
 		t.Fatalf("%q", lines)
 	}
-	if !strings.HasPrefix(lines[1], "  concurrency 1  ▁") || !strings.Contains(lines[1], "█") || !strings.HasSuffix(lines[1], "▄ p50 2 ms, p99 16 ms") {
+	if !strings.HasPrefix(lines[1], "  concurrency 1  ▁") || !strings.Contains(lines[1], "█") || !strings.HasSuffix(lines[1], "▄ p50 2.00 ms, p99 16.0 ms") {
 		t.Errorf("%q", lines[1])
 	}
 	if !strings.Contains(lines[2], "   █ p50") {
@@ -38,7 +38,7 @@ func TestShapes(t *testing.T) {
 		b.Reset()
 		report.Shapes(&b, levels, width)
 		for line := range strings.Lines(b.String()) {
-			if utf8.RuneCountInString(strings.TrimSuffix(line, "\n")) > max(width, 52) {
+			if utf8.RuneCountInString(strings.TrimSuffix(line, "\n")) > max(width, len("Latency from 1.00 ms to 16.0 ms, on a logarithmic scale")) {
 				t.Fatalf("too wide for %d: %q", width, line)
 			}
 		}

@@ -21,7 +21,15 @@ func Verdict(w io.Writer, r *result.Result, s Style) {
 			p.linef("    try: %s", why.Try)
 		}
 	}
+	for _, note := range Notes(r) {
+		p.linef("  %s", note)
+	}
 	p.to(w)
+}
+
+// Untested tells whether a run is valid as far as it was tested: no rule was applied to tell whether its levels are stable.
+func Untested(r *result.Result) bool {
+	return r.Verdict.State == result.Valid && slices.ContainsFunc(r.Levels, func(lv result.Level) bool { return lv.Untested && !lv.Idle })
 }
 
 // Meaning explains the verdict of a result in a sentence.
@@ -31,7 +39,6 @@ func Meaning(r *result.Result) string {
 }
 
 func verdictWords(r *result.Result) (color, meaning string) {
-	untested := slices.ContainsFunc(r.Levels, func(lv result.Level) bool { return lv.Untested })
 	switch r.Verdict.State {
 	case result.Valid:
 		if len(r.Levels) > 0 && !slices.ContainsFunc(r.Levels, func(lv result.Level) bool { return !lv.Idle }) {
@@ -40,8 +47,8 @@ func verdictWords(r *result.Result) (color, meaning string) {
 		if len(r.Levels) == 0 { // a search without an answer
 			return green, "the client kept up"
 		}
-		if untested {
-			return green, "the client kept up; stability was not tested"
+		if Untested(r) { // green is for what was tested
+			return bold, "the client kept up; stability was not tested"
 		}
 		return green, "the client kept up and every level is stable"
 	case result.ClientLimited:

@@ -323,12 +323,17 @@ type Health struct {
 	AchievedRate     float64 `json:"achieved_rate"`
 	AskedInFlight    float64 `json:"asked_in_flight,omitempty"`
 	AchievedInFlight float64 `json:"achieved_in_flight"`
-	// CPUShare is this process's CPU time per wall time, in cores; MachineShare the same for the whole machine's busy time as a fraction of all cores.
-	CPUCores        float64 `json:"cpu_cores"`
-	MachineShare    float64 `json:"machine_share"`
-	CPUPerRequestNs int64   `json:"cpu_per_request_ns"`
-	GCPauseMaxNs    int64   `json:"gc_pause_max_ns"`
-	SchedDelayMaxNs int64   `json:"sched_delay_max_ns"`
+	// CPUCores is this process's CPU time per wall time, in cores; MachineShare the same for the whole machine's busy time as a fraction of
+	// all its cores, MachineCores. StealShare is the part of MachineShare that a hypervisor gave to other machines.
+	CPUCores     float64 `json:"cpu_cores"`
+	MachineShare float64 `json:"machine_share"`
+	MachineCores float64 `json:"machine_cores,omitempty"`
+	StealShare   float64 `json:"steal_share,omitempty"`
+	// ServerHere: the server ran on the machine that made the load.
+	ServerHere      bool  `json:"server_on_client_machine,omitempty"`
+	CPUPerRequestNs int64 `json:"cpu_per_request_ns"`
+	GCPauseMaxNs    int64 `json:"gc_pause_max_ns"`
+	SchedDelayMaxNs int64 `json:"sched_delay_max_ns"`
 	// ReadLag is how long responses had arrived but were not read; nil if the kernel does not record arrival times.
 	ReadLag *ReadLag `json:"read_lag,omitempty"`
 	// Connections is the number of connections that carry many requests at once, and ConnectionBusy the share of the time in which

@@ -68,15 +68,20 @@ func (r *reader) class(c *Class) []field {
 
 // loads are the keys of a load.
 func (r *reader) loads(l *load, whose string) []field {
-	note := func(n *yaml.Node) {
-		if l.at == (Position{}) {
-			l.at = at(n)
+	noted := func(read func(n *yaml.Node)) func(n *yaml.Node) {
+		return func(n *yaml.Node) {
+			if l.at == (Position{}) {
+				l.at = at(n)
+			}
+			before := len(r.faults)
+			read(n)
+			l.broken = l.broken || len(r.faults) > before
 		}
 	}
 	return []field{
-		{"rate", "requests per second " + whose + "; needs duration", number(0), func(n *yaml.Node) { note(n); l.rate = r.positive(n) }},
-		{"duration", "how long rate holds, such as 2m; a number without a unit is in seconds", length(), func(n *yaml.Node) { note(n); l.duration = r.text(n) }},
-		{"stages", "rates " + whose + " that follow one another", list(ref("stage")), func(n *yaml.Node) { note(n); l.stages = r.stages(n) }},
+		{"rate", "requests per second " + whose + "; needs duration", number(0), noted(func(n *yaml.Node) { l.rate = r.positive(n) })},
+		{"duration", "how long rate holds, such as 2m; a number without a unit is in seconds", length(), noted(func(n *yaml.Node) { l.duration = r.text(n) })},
+		{"stages", "rates " + whose + " that follow one another", list(ref("stage")), noted(func(n *yaml.Node) { l.stages = r.stages(n) })},
 	}
 }
 
@@ -107,7 +112,7 @@ func (r *reader) stage(s *stage) []field {
 func (r *reader) stages(n *yaml.Node) []pace.Stage {
 	var out []pace.Stage
 	if n.Kind != yaml.SequenceNode || len(n.Content) == 0 {
-		r.fault(n, `must be a list of stages, such as "- {rate: 10, for: 30s}" or "- {from: 10, to: 50, for: 1m}"`)
+		r.fault(n, `"stages" must be a list of stages, such as "- {rate: 10, for: 30s}" or "- {from: 10, to: 50, for: 1m}"`)
 		return nil
 	}
 	for _, item := range n.Content {

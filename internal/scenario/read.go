@@ -23,7 +23,8 @@ type reader struct {
 	grammar *Grammar
 	getenv  func(name string) string
 	secret  func(value string)
-	address bool // the value at hand is an address: only parts of it are secret, and its option knows which
+	key     string // the key that is read
+	address bool   // the value at hand is an address: only parts of it are secret, and its option knows which
 	faults  []Fault
 }
 
@@ -40,9 +41,8 @@ func Read(path string, content []byte, g *Grammar, getenv func(string) string, f
 		return nil, []Fault{{path, Position{1, 1}, `the file is empty: a scenario needs "classes"`}}
 	}
 	root := doc.Content[0]
-	if r.mapping(root, "a scenario", r.top(s)) {
-		r.settle(root, s)
-	}
+	whole := r.mapping(root, "a scenario", r.top(s))
+	r.settle(root, s, whole)
 	SortFaults(r.faults)
 	return s, r.faults
 }
@@ -66,6 +66,11 @@ func (r *reader) syntax(content []byte, err error) Fault {
 
 func at(n *yaml.Node) Position { return Position{n.Line, n.Column} }
 
+// bad is a fault of the value of the key that is read.
+func (r *reader) bad(n *yaml.Node, must string, args ...any) {
+	r.fault(n, "%q must be %s", r.key, fmt.Sprintf(must, args...))
+}
+
 func (r *reader) fault(n *yaml.Node, format string, args ...any) {
 	r.faults = append(r.faults, Fault{r.path, at(n), fmt.Sprintf(format, args...)})
 }
@@ -76,7 +81,10 @@ func (r *reader) mapping(n *yaml.Node, what string, fields []field) bool {
 	r.pairs(n, what, func(key, value *yaml.Node) {
 		i := slices.IndexFunc(fields, func(f field) bool { return f.name == key.Value })
 		if i >= 0 {
+			outer := r.key
+			r.key = key.Value
 			fields[i].read(value)
+			r.key = outer
 			return
 		}
 		names := convert.All(fields, func(f field) string { return f.name })
@@ -116,7 +124,7 @@ func (r *reader) pairs(n *yaml.Node, what string, do func(key, value *yaml.Node)
 // text reads a scalar as text, with the values of environment variables.
 func (r *reader) text(n *yaml.Node) Text {
 	if n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
-		r.fault(n, "must be one value")
+		r.bad(n, "one value")
 		return Text{At: at(n)}
 	}
 	return Text{Value: r.expand(n), At: at(n)}
@@ -124,7 +132,7 @@ func (r *reader) text(n *yaml.Node) Text {
 
 func (r *reader) texts(n *yaml.Node) []Text {
 	if n.Kind != yaml.SequenceNode {
-		r.fault(n, "must be a list, such as [a, b]")
+		r.bad(n, "a list, such as [a, b]")
 		return nil
 	}
 	return convert.All(n.Content, r.text)
@@ -133,7 +141,7 @@ func (r *reader) texts(n *yaml.Node) []Text {
 func (r *reader) word(n *yaml.Node, words ...string) string {
 	v := r.text(n).Value
 	if !slices.Contains(words, v) {
-		r.fault(n, "must be %s, not %q", strings.Join(words, " or "), v)
+		r.bad(n, "%s, not %q", strings.Join(words, " or "), v)
 	}
 	return v
 }
@@ -141,7 +149,7 @@ func (r *reader) word(n *yaml.Node, words ...string) string {
 func (r *reader) whole(n *yaml.Node) uint64 {
 	v, err := strconv.ParseUint(r.text(n).Value, 10, 64)
 	if err != nil {
-		r.fault(n, "must be a whole number of at least 0")
+		r.bad(n, "a whole number of at least 0")
 	}
 	return v
 }
@@ -150,7 +158,7 @@ func (r *reader) whole(n *yaml.Node) uint64 {
 func (r *reader) number(n *yaml.Node) float64 {
 	v, err := strconv.ParseFloat(r.text(n).Value, 64)
 	if err != nil || !(v >= 0) || math.IsInf(v, 0) {
-		r.fault(n, "must be a number of at least 0")
+		r.bad(n, "a number of at least 0")
 		return 0
 	}
 	return v
@@ -160,7 +168,7 @@ func (r *reader) positive(n *yaml.Node) float64 {
 	before := len(r.faults)
 	v := r.number(n)
 	if v == 0 && len(r.faults) == before {
-		r.fault(n, "must be a number above 0")
+		r.bad(n, "a number above 0")
 	}
 	return v
 }
@@ -200,6 +208,7 @@ func (r *reader) options(n *yaml.Node, command string, rows []option.Row) []Opti
 		case row.Instead != "":
 			r.fault(key, "%q %s", key.Value, inKeys(row.Instead, rows))
 		default:
+			r.key = key.Value
 			o := Option{Row: row, Values: r.values(value, row), At: at(key)}
 			if len(o.Values) > 0 {
 				out = append(out, o)
@@ -295,9 +304,11 @@ func (r *reader) classes(n *yaml.Node) []Class {
 		case key.Value == Whole:
 			r.fault(key, "%q names all classes together in reports: choose another name", Whole)
 		}
+		before := len(r.faults)
 		if r.mapping(value, "a class", r.class(&c)) && c.Command == nil {
 			r.fault(key, "the class %q needs %s with the options of that command", c.Name, r.commands())
 		}
+		c.broken = len(r.faults) > before
 		out = append(out, c)
 	})
 	return out

@@ -51,7 +51,11 @@ type Class struct {
 	draw   string // arrivals
 	// searched: a search chooses the rate of all classes together.
 	searched bool
+	broken   bool // there is a fault in its part of the file
 }
+
+// Broken tells whether there is a fault in the class's part of the file, or in the rates that it needs.
+func (c *Class) Broken() bool { return c.broken }
 
 // Weight is the share of the class in a load whose rate a search chooses, in proportion to the others; 1 if the file has none.
 func (c *Class) Weight() float64 { return cmp.Or(c.weight, 1) }
@@ -62,6 +66,7 @@ type load struct {
 	rate     float64
 	duration Text
 	stages   []pace.Stage
+	broken   bool // there is a fault in it
 }
 
 // set tells whether a load has a rate or stages.
@@ -173,6 +178,15 @@ func (c *Class) Locate(err error) Position {
 		at = c.load.at
 	}
 	return at
+}
+
+// Without are the arguments of the class without the option that an error names; all of them if it names none.
+func (c *Class) Without(args []string, err error) []string {
+	text := err.Error()
+	return slices.DeleteFunc(slices.Clone(args), func(arg string) bool {
+		name, _, _ := strings.Cut(arg, "=")
+		return names(text, name)
+	})
 }
 
 // names tells whether a text has the name of an option, not as a part of another name.

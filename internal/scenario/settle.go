@@ -8,13 +8,20 @@ import (
 	"github.com/redline-bench/redline/internal/pace"
 )
 
-// settle gives each class its rates, and looks for what does not fit together.
-func (r *reader) settle(root *yaml.Node, s *Scenario) {
+// settle gives each class its rates, and looks for what does not fit together. In a file with faults, which is not whole, it looks at the
+// classes without a fault alone.
+func (r *reader) settle(root *yaml.Node, s *Scenario, whole bool) {
 	if len(s.Classes) == 0 {
+		if !whole {
+			return
+		}
 		r.fault(root, `a scenario needs "classes", with at least one class`)
 		return
 	}
-	shared := r.rates(&s.load, nil)
+	var shared []pace.Stage
+	if !s.load.broken {
+		shared = r.rates(&s.load, nil)
+	}
 	var sum float64
 	for i := range s.Classes {
 		sum += s.Classes[i].weight
@@ -22,9 +29,14 @@ func (r *reader) settle(root *yaml.Node, s *Scenario) {
 	for i := range s.Classes {
 		c := &s.Classes[i]
 		c.seed, c.draw = s.seed, s.arrivals
+		if c.broken = c.broken || s.load.broken; c.broken {
+			continue
+		}
+		before := len(r.faults)
 		r.settleClass(s, c, shared, sum)
+		c.broken = len(r.faults) > before
 	}
-	if s.load.set() && sum == 0 && !r.grammar.Searched {
+	if whole && s.load.set() && sum == 0 && !r.grammar.Searched {
 		r.at(s.load.at, `no class has a "weight", so no class has a part of the scenario's rate`)
 	}
 }

@@ -26,8 +26,13 @@ func Public(k Kind, text string) string {
 		if name, _, ok := strings.Cut(text, "="); ok && Sensitive(name) {
 			return name + "=" + Mask
 		}
-	case k == Pair && named && !strings.HasPrefix(text, "{") && Sensitive(name):
+	case k == Pair && named && !strings.HasPrefix(text, "{") && SensitivePair(name, text[len(name)+1:]):
 		return name + ":" + Mask
+	case k == Typed:
+		if pair, kind, ok := cutType(text); ok {
+			return Public(Pair, pair) + ":" + kind
+		}
+		return Public(Pair, text)
 	}
 	return text
 }

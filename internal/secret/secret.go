@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -29,6 +30,7 @@ const (
 	Header             // NAME: VALUE, or a JSON object of several headers
 	URL                // user info and query of addresses separated by commas or spaces
 	Pair               // NAME:VALUE or a JSON object; secret if the name is sensitive
+	Typed              // NAME:VALUE:TYPE; secret if the name is sensitive
 	Option             // --NAME=VALUE or VALUE, an argument for another program
 )
 
@@ -66,6 +68,12 @@ func Sensitive(name string) bool {
 	return name == "sig" || slices.ContainsFunc(sensitive, func(part string) bool { return strings.Contains(name, part) })
 }
 
+// SensitivePair reports whether a parameter carries a secret. A number of tokens, such as max_tokens, is none.
+func SensitivePair(name, v string) bool {
+	_, err := strconv.ParseFloat(strings.TrimSpace(v), 64)
+	return Sensitive(name) && (err != nil || !strings.Contains(strings.ToLower(name), "token"))
+}
+
 // harmless are headers whose values are never secret.
 var harmless = []string{"accept", "accept-encoding", "content-type", "connection", "user-agent", "host", "x-request-id", "traceparent", "anthropic-version"}
 
@@ -89,6 +97,9 @@ func (s *Set) Collect(k Kind, text string) {
 		}
 		s.collectURL(text) // a password may have a comma
 	case Pair:
+		s.collectPair(text)
+	case Typed:
+		text, _, _ = cutType(text)
 		s.collectPair(text)
 	case Option:
 		s.collectOption(text)
@@ -186,9 +197,18 @@ func (s *Set) collectPair(text string) {
 		s.collectObject(object)
 		return
 	}
-	if name, v, ok := strings.Cut(text, ":"); ok && Sensitive(name) {
+	if name, v, ok := strings.Cut(text, ":"); ok && SensitivePair(name, v) {
 		s.add(value{text: v, name: name, sure: true})
 	}
+}
+
+// cutType splits NAME:VALUE:TYPE before the type. A text without a type is NAME:VALUE.
+func cutType(text string) (pair, kind string, ok bool) {
+	first, last := strings.IndexByte(text, ':'), strings.LastIndexByte(text, ':')
+	if first == last {
+		return text, "", false
+	}
+	return text[:last], text[last+1:], true
 }
 
 func (s *Set) collectOption(text string) {

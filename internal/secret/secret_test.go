@@ -69,7 +69,30 @@ func TestCollect(t *testing.T) {
 	f(secret.Pair, "api_key:KEY12345", "KEY12345", "***")
 	f(secret.Pair, "temperature:KEY12345", "KEY12345", "KEY12345")
 	f(secret.Pair, `{"a":{"token":"KEY12345"},"b":"plain-text"}`, "KEY12345 plain-text", "*** plain-text")
+	f(secret.Pair, "max_tokens:123456789012345", "123456789012345", "123456789012345")
+	f(secret.Typed, "api_key:hunter22:string", "hunter22 hunter22:string", "*** ***:string")
+	f(secret.Typed, "priority:hunter22:string", "hunter22", "hunter22")
 	f(secret.None, "KEY12345", "KEY12345", "KEY12345")
+}
+
+// A command line is written with the values of its options masked, however short they are.
+func TestPublicOfShortValues(t *testing.T) {
+	f := func(k secret.Kind, value, want string) {
+		t.Helper()
+		if got := secret.Public(k, value); got != want {
+			t.Errorf("%s becomes %s, want %s", value, got, want)
+		}
+	}
+	f(secret.Whole, "k", "***")
+	f(secret.Header, "X-Team: k", "X-Team: ***")
+	f(secret.Header, `{"X-Team":"k"}`, `{"X-Team":"***"}`)
+	f(secret.URL, "http://u:k@host:1/x?a=k", "http://***@host:1/x?***")
+	f(secret.Pair, "api_key:k", "api_key:***")
+	f(secret.Pair, "max_tokens:9", "max_tokens:9")
+	f(secret.Typed, "api_key:k:string", "api_key:***:string")
+	f(secret.Typed, "api_key:k", "api_key:***")
+	f(secret.Typed, "priority:k:string", "priority:k:string")
+	f(secret.Option, "--password=k", "--password=***")
 }
 
 // A secret that may as well be a word or a measured number must not spoil the output.

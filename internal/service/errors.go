@@ -37,11 +37,11 @@ const statusBody = 200
 
 // NewStatusError describes an answer with a status other than the one expected.
 func NewStatusError(status int, retryAfter, body []byte) *StatusError {
-	e := &StatusError{Status: status, RetryAfter: string(retryAfter), Body: string(body)}
+	text := string(body[:min(len(body), statusBody)])
 	if len(body) > statusBody {
-		e.Body = string(body[:statusBody]) + "..."
+		text += "..."
 	}
-	return e
+	return &StatusError{Status: status, RetryAfter: Said(string(retryAfter)), Body: Said(text)}
 }
 
 func (e *StatusError) Error() string {

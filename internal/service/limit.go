@@ -2,9 +2,9 @@ package service
 
 import (
 	"fmt"
-	"strings"
 	"sync/atomic"
 
+	"github.com/redline-bench/redline/internal/cleantext"
 	"github.com/redline-bench/redline/internal/tensor"
 )
 
@@ -23,15 +23,16 @@ func Keeps(s Sink) bool {
 // EventCost is what one message of a streamed response counts beside its bytes: its time and place are kept too.
 const EventCost = 64
 
-// clipLimit is how much of a server's words is kept.
-const clipLimit = 4 << 10
+// saidLimit is how much of a server's words is kept.
+const saidLimit = 4 << 10
 
-// Clip shortens a text of the server that stands in a failure: a report shows it, and there may be many.
-func Clip(text string) string {
-	if len(text) <= clipLimit {
-		return text
+// Said is the door for the words of servers that stand in failures: a terminal may show them, and there may be many. It removes
+// control characters, other than line breaks and tabs, and shortens the text.
+func Said(text string) string {
+	if len(text) <= saidLimit {
+		return cleantext.Block(text, saidLimit)
 	}
-	return fmt.Sprintf("%s... (%d bytes in all)", strings.ToValidUTF8(text[:clipLimit], ""), len(text))
+	return fmt.Sprintf("%s... (%d bytes in all)", cleantext.Block(text[:saidLimit], saidLimit), len(text))
 }
 
 // OutputBytes is the size of the outputs of one request with the given batch size. Outputs of variable size count as 0.

@@ -10,11 +10,14 @@ import (
 	"github.com/redline-bench/redline/internal/tensor"
 )
 
-func TestClip(t *testing.T) {
-	if got := service.Clip("short"); got != "short" {
+func TestSaid(t *testing.T) {
+	if got := service.Said("over\x1b[31mloaded\n\u009bnow"); got != "over[31mloaded\nnow" {
 		t.Errorf("%q", got)
 	}
-	got := service.Clip(strings.Repeat("ä", 1<<20))
+	if got := service.Said("short"); got != "short" {
+		t.Errorf("%q", got)
+	}
+	got := service.Said(strings.Repeat("ä", 1<<20))
 	if len(got) > 5000 || !utf8.ValidString(got) || !strings.HasSuffix(got, "... (2097152 bytes in all)") {
 		t.Errorf("%d bytes, ends with %q", len(got), got[len(got)-30:])
 	}

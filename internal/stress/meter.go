@@ -69,7 +69,7 @@ func (m *meter) level(threads int) *result.Level {
 	lv.Client = m.win.Client(wall)
 	lv.Client.SendRate = float64(m.win.Ended()) / wall.Seconds()
 	lv.Health = m.win.Health(measure.Load{
-		SendRate: lv.Client.SendRate, Wall: wall, CPU: usage.CPU, Busy: usage.Busy, GCPause: usage.GCPause, SchedDelay: usage.SchedDelay, MaxProcs: runtime.GOMAXPROCS(0),
+		SendRate: lv.Client.SendRate, Wall: wall, Usage: usage, MaxProcs: runtime.GOMAXPROCS(0),
 	})
 	lv.Histogram, lv.Timeline = m.win.Histogram(), m.line.Result(now)
 	lv.Batches = m.line.Batches(m.from, now)

@@ -33,8 +33,8 @@ func TestFold(t *testing.T) {
 		}
 	}
 	f("short lines", "  Client: \n    Request count: 478\n\n", "  Client: \n    Request count: 478\n\n")
-	f("an indented line", "    Read lag: p50 269 usec, p99 394551 usec, max 658869 usec; not part of any latency\nnext\n", `    Read lag: p50 269 usec, p99 394551 usec, max
-        658869 usec; not part of any latency
+	f("an indented line", "    Read lag: p50 269 µs, p99 395 ms, max of all requests 659 ms; not part of any latency\nnext\n", `    Read lag: p50 269 µs, p99 395 ms, max of all
+        requests 659 ms; not part of any latency
 next
 `)
 	f("a table's row", "  server   20  the server ran out of memory while it loaded the model again and again\n", `  server   20  the server ran out of memory while

@@ -62,9 +62,9 @@ func (s *Status) parts() []part {
 	}
 	switch {
 	case s.FirstToken > 0:
-		list = append(list, part{"TTFT p50 " + latency(s.FirstToken), numbers})
+		list = append(list, part{"TTFT p50 " + unit.Span(float64(s.FirstToken)), numbers})
 	case s.Requests > 0:
-		list = append(list, part{"p50 " + latency(s.Median), numbers})
+		list = append(list, part{"p50 " + unit.Span(float64(s.Median)), numbers})
 	}
 	if s.Failed > 0 {
 		list = append(list, part{strconv.FormatUint(s.Failed, 10) + " failed", always})
@@ -104,14 +104,6 @@ func (s *Status) place() []part {
 func (s *Status) rate() string { return figure(s.Rate) + " " + s.unit() }
 
 func (s *Status) unit() string { return cmp.Or(s.Unit, "infer/sec") }
-
-// latency formats a latency: microseconds as reports have them, from 10 ms on milliseconds.
-func latency(d time.Duration) string {
-	if d < 10*time.Millisecond {
-		return strconv.FormatInt(d.Microseconds(), 10) + " usec"
-	}
-	return figure(float64(d)/float64(time.Millisecond)) + " ms"
-}
 
 // wait formats a time that passes: "3.2 s", "45 s", "2 min 05 s", "1 h 10 min".
 func wait(d time.Duration) string {

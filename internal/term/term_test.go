@@ -136,16 +136,16 @@ func TestLine(t *testing.T) {
 		l.Show(st)
 		same(t, name, s.String(), want)
 	}
-	f("time window", func(*term.Status) {}, "concurrency 8 | window 2 of at most 10 | 3.2 s left | 12346 infer/sec | p50 412 usec | 3 failed")
+	f("time window", func(*term.Status) {}, "concurrency 8 | window 2 of at most 10 | 3.2 s left | 12346 infer/sec | p50 412 µs | 3 failed")
 	f("count window", func(s *term.Status) { s.Window, s.Wanted, s.Failed, s.Rate = 0, 500, 0, 12.345 },
-		"concurrency 8 | window 2 of at most 10 | 100 of 500 requests | 12.3 infer/sec | p50 412 usec")
+		"concurrency 8 | window 2 of at most 10 | 100 of 500 requests | 12.3 infer/sec | p50 412 µs")
 	f("nothing yet", func(s *term.Status) {
 		s.Requests, s.Failed, s.Rate, s.Elapsed, s.Passes = 0, 0, 0, 6*time.Second, 1
 	}, "concurrency 8 | window 2 | 0.0 s left | 0 infer/sec")
 	f("one level of a run", func(s *term.Status) { s.Number, s.Levels, s.Left = 3, 8, 2*time.Minute+5*time.Second },
-		"level 3 of 8, concurrency 8 | window 2 of at most 10 | about 2 min 05 s left | 12346 infer/sec | p50 412 usec | 3 failed")
+		"level 3 of 8, concurrency 8 | window 2 of at most 10 | about 2 min 05 s left | 12346 infer/sec | p50 412 µs | 3 failed")
 	f("a search", func(s *term.Status) { s.Number, s.Failed = 3, 0 },
-		"level 3, concurrency 8 | window 2 of at most 10 | 3.2 s left | 12346 infer/sec | p50 412 usec")
+		"level 3, concurrency 8 | window 2 of at most 10 | 3.2 s left | 12346 infer/sec | p50 412 µs")
 	f("a language model", func(s *term.Status) {
 		*s = term.Status{
 			Level: "concurrency 8", Number: 1, Levels: 2, Requests: 120, Wanted: 500, Rate: 8.12, Unit: "requests/s", Median: time.Second,
@@ -176,9 +176,9 @@ func TestLeavesOutWhatMattersLess(t *testing.T) {
 		l.Show(status())
 		same(t, fmt.Sprint("width ", width), s.String(), want)
 	}
-	f(80, "concurrency 8 | 3.2 s left | 12346 infer/sec | p50 412 usec | 3 failed")
-	f(60, "3.2 s left | 12346 infer/sec | p50 412 usec | 3 failed")
-	f(50, "12346 infer/sec | p50 412 usec | 3 failed")
+	f(80, "concurrency 8 | 3.2 s left | 12346 infer/sec | p50 412 µs | 3 failed")
+	f(60, "3.2 s left | 12346 infer/sec | p50 412 µs | 3 failed")
+	f(50, "12346 infer/sec | p50 412 µs | 3 failed")
 	f(30, "12346 infer/sec | 3 failed")
 	f(11, "12346 infe")
 }
@@ -198,7 +198,7 @@ func TestOtherOutputComesFirst(t *testing.T) {
 	l, s, c := newLine(100)
 	out := l.Writer(s)
 	st := status()
-	line := "concurrency 8 | window 2 of at most 10 | 3.2 s left | 12346 infer/sec | p50 412 usec | 3 failed"
+	line := "concurrency 8 | window 2 of at most 10 | 3.2 s left | 12346 infer/sec | p50 412 µs | 3 failed"
 	l.Show(st)
 	fmt.Fprint(out, "short\n")
 	same(t, "the line moves down", s.String(), "short\n"+line)

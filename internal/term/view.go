@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/redline-bench/redline/internal/unit"
 )
 
 // viewInterval is the shortest time between two drawings of a view.
@@ -154,7 +156,7 @@ func (t *table) row(r *levelRow, width int) string {
 		mark = "  "
 	}
 	rate, median := r.status.main()
-	return cut(t.line(mark, r.name, figure(rate), r.rates.draw(t.curve, t.most, t.signs), latency(median), r.latencies.draw(t.curve, t.mostMedian, t.signs)), width)
+	return cut(t.line(mark, r.name, figure(rate), r.rates.draw(t.curve, t.most, t.signs), unit.Span(float64(median)), r.latencies.draw(t.curve, t.mostMedian, t.signs)), width)
 }
 
 // line is one row of the table.

@@ -43,10 +43,10 @@ func TestView(t *testing.T) {
 	v.level(1, 3, 1000, true)
 	v.level(2, 3, 2000, false)
 	same(t, "two levels", v.String(), strings.TrimSpace(`
-level 2 of 3, concurrency 2 | about 3.0 s left | 2000 infer/sec | p50 2000 usec
+level 2 of 3, concurrency 2 | about 3.0 s left | 2000 infer/sec | p50 2.00 ms
   level           infer/sec                                       p50
-  concurrency 1        1000  ▃▃▃▄▄▄▄▅                       1000 usec  ▅▅▅▅▅▅▅▅
-> concurrency 2        2000  ▅▆▆▇▇███                       2000 usec  ████████`))
+  concurrency 1        1000  ▃▃▃▄▄▄▄▅                         1.00 ms  ▅▅▅▅▅▅▅▅
+> concurrency 2        2000  ▅▆▆▇▇███                         2.00 ms  ████████`))
 	fmt.Fprint(v.Writer(v.screen), "a line\n")
 	if got := v.String(); !strings.HasPrefix(got, "a line\nlevel 2 of 3") || strings.Count(got, "\n") != 4 {
 		t.Errorf("other output stands above the view:\n%s", got)
@@ -171,22 +171,22 @@ func TestViewShowsWorkers(t *testing.T) {
 	s := term.Status{Level: "request rate 500", Number: 1, Rate: 500, Median: 2 * time.Millisecond, Requests: 1000, Workers: fleetOf(2, false)}
 	v.Show(s)
 	same(t, "two workers", strings.Join(trimmed(v.String()), "\n"), strings.Trim(`
-request rate 500 | 500 infer/sec | p50 2000 usec | 2 workers
+request rate 500 | 500 infer/sec | p50 2.00 ms | 2 workers
   level              infer/sec                           p50
-> request rate 500         500  #                  2000 usec  #
+> request rate 500         500  #                    2.00 ms  #
   worker
-  worker-1                 250                     2000 usec
-  worker-2                 250                     2000 usec`, "\n"))
+  worker-1                 250                       2.00 ms
+  worker-2                 250                       2.00 ms`, "\n"))
 	v = newView(80, 10, term.Look{})
 	s.Workers = fleetOf(20, true)
 	v.Show(s)
 	same(t, "many workers", strings.Join(trimmed(v.String()), "\n"), strings.Trim(`
-request rate 500 | 500 infer/sec | p50 2000 usec | 1 of 20 workers lost
+request rate 500 | 500 infer/sec | p50 2.00 ms | 1 of 20 workers lost
   level              infer/sec                           p50
-> request rate 500         500  #                  2000 usec  #
+> request rate 500         500  #                    2.00 ms  #
   worker
 ! worker-20               lost
-  worker-1                 250                     2000 usec
+  worker-1                 250                       2.00 ms
   18 more workers`, "\n"))
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/redline-bench/redline/internal/cleantext"
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/unit"
 )
 
 // workersEvery is the shortest time between two looks at the workers of a fleet: there may be thousands.
@@ -70,7 +71,7 @@ func (t *table) workerRows(list []result.Worker, room int) (heading string, rows
 			rows = append(rows, t.line("! ", cleantext.Line(w.Name), "lost", "", "", ""))
 			continue
 		}
-		rows = append(rows, t.line("  ", cleantext.Line(w.Name), figure(w.InferPerSec), "", latency(time.Duration(w.P50Ns)), ""))
+		rows = append(rows, t.line("  ", cleantext.Line(w.Name), figure(w.InferPerSec), "", unit.Span(float64(w.P50Ns)), ""))
 	}
 	if hidden > 0 {
 		rows = append(rows, fmt.Sprintf("  %d more workers", hidden))

@@ -22,6 +22,45 @@ func Digits(v float64, n int) string {
 	return text
 }
 
+// Span writes a time in nanoseconds with three digits and the unit that people would take: "74.5 ms", "30.2 s".
+func Span(ns float64) string {
+	if ns == 0 {
+		return "0"
+	}
+	const step = 1000
+	v := ns
+	for _, name := range []string{"ns", "µs", "ms"} {
+		if math.Abs(v) < step-0.5 {
+			return precise(v, 3) + " " + name
+		}
+		v /= step
+	}
+	return precise(v, 3) + " s"
+}
+
+// precise writes a number with n significant digits, zeros at its end too. A large number keeps all digits before its point, in groups.
+func precise(v float64, n int) string {
+	rounded := strconv.FormatFloat(v, 'e', n-1, 64)
+	exponent, _ := strconv.Atoi(rounded[strings.IndexByte(rounded, 'e')+1:]) // a number that was just written
+	return Thousands(strconv.FormatFloat(v, 'f', max(0, n-1-exponent), 64))
+}
+
+// Thousands separates the thousands of a written number.
+func Thousands(number string) string {
+	whole, frac, point := strings.Cut(number, ".")
+	sign := ""
+	if strings.HasPrefix(whole, "-") {
+		sign, whole = "-", whole[1:]
+	}
+	for i := len(whole) - 3; i > 0; i -= 3 {
+		whole = whole[:i] + "," + whole[i:]
+	}
+	if point {
+		whole += "." + frac
+	}
+	return sign + whole
+}
+
 // Count writes a number of things: "1 request", "2 requests".
 func Count[N int | uint64](n N, noun string) string {
 	if n != 1 {

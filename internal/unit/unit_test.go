@@ -118,3 +118,21 @@ func TestPython(t *testing.T) {
 	f(math.Inf(1), "inf")
 	f(math.Inf(-1), "-inf")
 }
+
+func TestSpan(t *testing.T) {
+	f := func(ns float64, want string) {
+		t.Helper()
+		if got := unit.Span(ns); got != want {
+			t.Errorf("Span(%g) = %s, want %s", ns, got, want)
+		}
+	}
+	f(0, "0")
+	f(7, "7.00 ns")
+	f(999.4e3, "999 µs")
+	f(999.6e3, "1.00 ms")
+	f(9.996e6, "10.0 ms")
+	f(74.52e6, "74.5 ms")
+	f(-3.2e6, "-3.20 ms")
+	f(30.2e9, "30.2 s")
+	f(1234.5e9, "1,234 s")
+}

@@ -13,6 +13,7 @@ import (
 type Reading struct {
 	CPU        time.Duration // user and system time of this process
 	Busy, Idle uint64        // clock ticks of the whole machine; both 0 if they cannot be read
+	Steal      uint64        // the part of Busy in which a hypervisor gave the cores to other machines
 	gc, sched  *metrics.Float64Histogram
 }
 
@@ -21,6 +22,10 @@ type Usage struct {
 	CPU time.Duration
 	// Busy is the share of the whole machine that was busy, 0 to 1; 0 if it cannot be read.
 	Busy float64
+	// Steal is the share of the whole machine that a hypervisor gave to other machines; it is part of Busy.
+	Steal float64
+	// Machine is the time of all cores of the machine; 0 if it cannot be read.
+	Machine time.Duration
 	// GCPause and SchedDelay are the longest pause of the garbage collector and the longest wait of a ready
 	// goroutine for a processor, as upper bounds of the runtime's histogram buckets.
 	GCPause, SchedDelay time.Duration
@@ -31,12 +36,15 @@ const (
 	schedDelays = "/sched/latencies:seconds"
 )
 
+// tick is the unit of the kernel's counters of CPU time.
+const tick = 10 * time.Millisecond
+
 // Read takes a reading.
 func Read() Reading {
 	samples := []metrics.Sample{{Name: gcPauses}, {Name: schedDelays}}
 	metrics.Read(samples)
 	r := Reading{CPU: cpuTime()}
-	r.Busy, r.Idle = machineTicks()
+	r.Busy, r.Idle, r.Steal = machineTicks()
 	r.gc, r.sched = histogram(samples[0]), histogram(samples[1])
 	return r
 }
@@ -52,7 +60,8 @@ func histogram(s metrics.Sample) *metrics.Float64Histogram {
 func (r Reading) Since(o Reading) Usage {
 	u := Usage{CPU: r.CPU - o.CPU, GCPause: worst(o.gc, r.gc), SchedDelay: worst(o.sched, r.sched)}
 	if total := (r.Busy - o.Busy) + (r.Idle - o.Idle); total > 0 && r.Busy >= o.Busy {
-		u.Busy = float64(r.Busy-o.Busy) / float64(total)
+		u.Busy, u.Machine = float64(r.Busy-o.Busy)/float64(total), time.Duration(total)*tick
+		u.Steal = float64(max(r.Steal, o.Steal)-o.Steal) / float64(total)
 	}
 	return u
 }

@@ -47,7 +47,7 @@ func (r *release) archive(ctx context.Context, p platform) (data []byte, name st
 	if err != nil {
 		return nil, "", err
 	}
-	list = append([]file{{name: p.program(), data: program, mode: 0o755}, {name: "perf_analyzer", link: "redline", mode: 0o777}}, list...)
+	list = append([]file{{name: p.program(), data: program, mode: 0o755}, {name: "perf_analyzer", link: "redline", mode: 0o777}, {name: "llm_perf", link: "redline", mode: 0o777}}, list...)
 	name = r.archiveName(p)
 	list = below(name, list)
 	if p.os == "windows" {

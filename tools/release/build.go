@@ -35,7 +35,7 @@ func (r *release) binary(ctx context.Context, p platform) ([]byte, error) {
 // build compiles the program for a platform into the folder for intermediate files.
 func (r *release) build(ctx context.Context, p platform) (string, error) {
 	path := filepath.Join(r.work, p.os+"-"+p.arch, p.program())
-	link := fmt.Sprintf("-s -w -buildid= -X main.version=%s -X main.commit=%s", r.version.tag, r.commit)
+	link := fmt.Sprintf("-s -w -buildid= -X %[1]s.version=%[2]s -X %[1]s.commit=%[3]s", "github.com/redline-bench/redline/internal/release", r.version.tag, r.commit)
 	// Without buildvcs=false, a build in a folder without a repository would differ. GOGC has the compiler use less CPU time and more memory.
 	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-tags", p.buildTags(), "-ldflags", link, "-o", path, "./cmd/redline")
 	cmd.Dir = r.dir

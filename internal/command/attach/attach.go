@@ -37,6 +37,7 @@ func (o *options) rows() []option.Row {
 		{Long: "collect", Help: "send nothing more: report the levels that are over, and the records of the level that was in progress", To: option.Switch(&o.collect)},
 		{Long: "drop", Help: "remove what NATS keeps of the run", To: option.Switch(&o.drop)},
 		{Long: "header", Short: 'H', Arg: "'NAME: VALUE'", Repeat: true, Help: "value of a secret header of the run", Secret: secret.Header, To: option.Func(o.addHeader)},
+		{Long: "request-parameter", Arg: "NAME:VALUE:TYPE", Repeat: true, Help: "value of a secret parameter of a run of redline profile", Secret: secret.Typed, To: option.Func(o.given.AddParameter)},
 		{Long: "url", Short: 'u', Arg: "URL", Help: "address of the server, in place of the run's", Secret: secret.URL, To: option.Text(&o.given.URL)},
 		{Long: "endpoint", Arg: "PATH", Help: "path of the requests, in place of the run's", Secret: secret.URL, To: option.Text(&o.given.Endpoint)},
 		{Long: "api-key", Arg: "KEY", Help: "API key of a run of redline llm", Secret: secret.Whole, To: option.Text(&o.apiKey)},

@@ -23,6 +23,7 @@ import (
 	levels "github.com/redline-bench/redline/internal/profile"
 	"github.com/redline-bench/redline/internal/report"
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/unit"
 )
 
 // The commands, as results name them.
@@ -226,15 +227,15 @@ func (c *calibration) run(p *command.IO) int {
 
 // floorTable prints the header of a table and returns a function that prints its rows.
 func floorTable(w io.Writer) func([]calibrate.Floor) {
-	fmt.Fprintln(w, "error in usec (client minus the server's log), CPU time in usec per request")
-	fmt.Fprintf(w, "%9s  %9s  %8s  %s\n", "p50", "p99", "CPU", "traffic")
+	fmt.Fprintln(w, "error (client minus the server's log), CPU time per request")
+	fmt.Fprintf(w, "%9s  %11s  %8s  %s\n", "p50", "p99", "CPU", "traffic")
 	return func(floors []calibrate.Floor) {
 		for _, f := range floors {
-			p99 := fmt.Sprintf("%+d", f.P99Ns/1000)
+			p99 := report.Signed(f.P99Ns)
 			if f.AtLeast {
 				p99 = "≥ " + p99
 			}
-			fmt.Fprintf(w, "%+9d  %9s  %8.1f  %s\n", f.P50Ns/1000, p99, float64(f.CPUNs)/1000, f.Traffic)
+			fmt.Fprintf(w, "%9s  %11s  %8s  %s\n", report.Signed(f.P50Ns), p99, unit.Span(float64(f.CPUNs)), f.Traffic)
 		}
 	}
 }

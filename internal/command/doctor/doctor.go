@@ -10,6 +10,7 @@ import (
 	"github.com/redline-bench/redline/internal/doctor"
 	"github.com/redline-bench/redline/internal/inspect"
 	"github.com/redline-bench/redline/internal/option"
+	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/secret"
 )
 
@@ -83,5 +84,5 @@ func (o *options) answer(ctx context.Context, q *inspect.Question) doctor.Answer
 		return doctor.Answer{URL: secret.PublicURL(o.URL), Err: err}
 	}
 	_, broken := r.NotReady()
-	return doctor.Answer{URL: r.URL, What: r.What(), Took: r.Took, Models: len(r.Models), Broken: broken, Local: target.IsLoopback(r.URL)}
+	return doctor.Answer{URL: r.URL, What: r.What(), Took: r.Took, Models: len(r.Models), Broken: broken, Local: plan.IsLocal(r.URL)}
 }

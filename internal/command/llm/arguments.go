@@ -1,7 +1,6 @@
 package llm
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -47,15 +46,6 @@ func readOver(draft func() *options, args []string, secrets *secret.Set) (traffi
 // plan settles what a command line says in other words, and checks the plan. The error has all faults.
 func (o *options) plan() (*Plan, error) {
 	var f plan.Faults
-	f.When(o.inputData != "" && o.Data.Path != "", "--input-data and --input-file name the same thing: give one")
-	f.When(o.tokenizerPath != "" && o.Tokenizer != "", "--tokenizer-path and --tokenizer name the same thing: give one")
-	if o.Console == "" {
-		o.Console = "table"
-		if o.Protocol != "" || o.inputData != "" || o.tokenizerPath != "" { // options of the Python perf tool for TensorRT-LLM
-			o.Console = "blocks"
-		}
-	}
-	o.Data.Path, o.Tokenizer = cmp.Or(o.Data.Path, o.inputData), cmp.Or(o.Tokenizer, o.tokenizerPath)
 	if o.Kind == "" {
 		switch {
 		case o.Protocol == plan.GRPC, o.triton && o.Protocol == "":

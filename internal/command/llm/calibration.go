@@ -20,6 +20,7 @@ import (
 	"github.com/redline-bench/redline/internal/llm/metric"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/report"
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/secret"
 )
@@ -72,14 +73,13 @@ func (c Calibration) Measure(p *command.IO, sigs *command.Signals) ([]calibrate.
 	if o.TLS != (plan.TLS{}) || o.GRPCTLS || o.Insecure {
 		fmt.Fprintln(p.Stdout, "TLS is not used")
 	}
-	fmt.Fprintln(p.Stdout, "error in usec (client minus the server's log): of a token's time, p50 and p99; of the mean time to the first token, between tokens")
-	micros := func(ns int64) float64 { return float64(ns) / 1000 }
+	fmt.Fprintln(p.Stdout, "error (client minus the server's log): of a token's time, p50 and p99; of the mean time to the first token, between tokens")
 	return run.floors(nil, func(f calibrate.Floor) {
-		p99 := fmt.Sprintf("%+.1f", micros(f.P99Ns))
+		p99 := report.Signed(f.P99Ns)
 		if f.AtLeast {
 			p99 = "≥ " + p99
 		}
-		fmt.Fprintf(p.Stdout, "%+8.1f  %9s  %+8.1f  %+8.1f  %s\n", micros(f.P50Ns), p99, micros(f.Tokens.TTFTNs), micros(f.Tokens.ITLNs), f.Traffic)
+		fmt.Fprintf(p.Stdout, "%9s  %11s  %9s  %9s  %s\n", report.Signed(f.P50Ns), p99, report.Signed(f.Tokens.TTFTNs), report.Signed(f.Tokens.ITLNs), f.Traffic)
 	})
 }
 

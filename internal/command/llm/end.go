@@ -85,7 +85,11 @@ func (r *run) noAnswer() error {
 		if what := r.stranger(f[0].Class); what != "" {
 			return fmt.Errorf("no request succeeded: %s", what)
 		}
-		return fmt.Errorf("no request succeeded: %s%s%s", f[0].Text, advice(f[0].Class), r.modelsListed(f[0].Class))
+		said := ""
+		if r.opts.blocks() || r.opts.Outcome.Quiet { // else the verdict has it
+			said = "; " + r.advice(f[0].Class, f[0].Text)
+		}
+		return fmt.Errorf("no request succeeded: %s%s", f[0].Text, strings.TrimSuffix(said, "; "))
 	}
 	for i := range r.res.Levels {
 		if m := r.res.Levels[i].Metric("canceled_request_count"); m != nil && m.Avg > 0 {
@@ -104,19 +108,21 @@ func (r *run) stranger(class string) string {
 	return ""
 }
 
-// advice is what to try after a refusal.
-func advice(class string) string {
-	switch class {
-	case "server 401", "server 403":
-		return "; give a key with --api-key-env NAME, or a header with -H"
-	case "server 404", "server 405":
-		return "; check -u, --endpoint, --endpoint-type and -m"
-	case "server 429":
-		return "; the server wants less load, or a key with a higher limit"
-	case "protocol":
-		return "; check --endpoint-type, --endpoint and --streaming"
+// advice is what to try after a refusal; empty if nothing is known.
+func (r *run) advice(class, text string) string {
+	switch {
+	case strings.Contains(text, "--enable-auto-tool-choice"):
+		return "start vLLM with --enable-auto-tool-choice --tool-call-parser NAME, or add --extra-inputs tool_choice:none, which leaves the tools in the prompt"
+	case class == "server 401" || class == "server 403":
+		return "give a key with --api-key-env NAME, or a header with -H"
+	case class == "server 404" || class == "server 405":
+		return "check -u, --endpoint, --endpoint-type and -m" + r.modelsListed(class)
+	case class == "server 429":
+		return "the server wants less load, or a key with a higher limit"
+	case class == "protocol":
+		return "check --endpoint-type, --endpoint and --streaming"
 	}
-	return ""
+	return strings.TrimPrefix(r.modelsListed(class), "; ")
 }
 
 // modelsListed names the server's models after a refusal that an unknown model can have caused.
@@ -158,6 +164,7 @@ func (r *run) verdict(limits [][]result.Reason, stopped string, err error) resul
 	run := measure.Run{
 		Levels: slices.Clone(r.res.Levels), Limits: limits, MaxErrorRate: r.opts.ValidErrorRate, Interrupted: r.res.Interrupted,
 		Longer: "wait longer for the last responses (--benchmark-grace-period), or measure longer (--benchmark-duration)",
+		Advice: r.advice,
 		More:   fmt.Sprintf("send at least %d requests (--request-count), or measure longer (--benchmark-duration)", measure.FewestRequests),
 	}
 	for i := range run.Levels {
@@ -170,7 +177,7 @@ func (r *run) verdict(limits [][]result.Reason, stopped string, err error) resul
 	case stopped != "":
 		run.Error, run.ServerGone = stopped, r.serverGone
 	case r.answers() == 0 && !r.idle():
-		run.Error = r.noAnswer().Error()
+		run.Error, run.Unanswered = r.noAnswer().Error(), true
 	}
 	v := measure.Conclude(run)
 	for i := range run.Levels {

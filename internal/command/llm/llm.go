@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/redline-bench/redline/internal/calibrate"
@@ -64,8 +65,8 @@ func start(p *command.IO, sigs *command.Signals, t traffic, line string, w worke
 // Command describes the command.
 func Command() option.Command {
 	return option.Command{Exits: command.Exits(command.ExitOK, command.ExitAssertion, command.ExitInvalid, command.ExitError, command.ExitInterrupted), Common: []string{
-		"model", "url", "endpoint-type", "streaming", "concurrency", "request-rate", "request-count", "benchmark-duration",
-		"synthetic-input-tokens-mean", "output-tokens-mean",
+		"model", "url", "endpoint-type", "streaming", "api-key-env", "concurrency", "request-rate", "request-count", "benchmark-duration", "goodput",
+		"warmup-request-count", "input-file", "tokenizer", "synthetic-input-tokens-mean", "output-tokens-mean", "json", "report", "artifact-dir", "assert", "verbose",
 	}, Rows: defaults().rows(), Intro: `Usage: redline llm -m MODEL -u ADDRESS [options]
 
 Loads a language model and measures it token by token: time to first token, inter-token latency, throughput, goodput.
@@ -177,7 +178,7 @@ func (r *traffic) config(n int) load.Config {
 	return load.Config{
 		Service: r.svc, Endpoint: r.ep, Options: r.load, Count: r.tok.count(), Counting: r.opts.counting(),
 		ChatTemplate: r.template, Rendered: r.rendered(), Template: func() llm.Template { return r.data.Estimate.Template }, Open: func() (load.Source, error) { return r.source(n) },
-		RequestHeader: "X-Request-ID", SessionHeader: r.opts.Session, Tracing: r.tracing,
+		RequestHeader: "X-Request-ID", SessionHeader: r.opts.Session, Tracing: r.tracing, Here: slices.ContainsFunc(r.urls, plan.IsLocal),
 	}
 }
 

@@ -39,9 +39,9 @@ func TestLLMLevels(t *testing.T) {
 	}
 	f("", false, "concurrency 1")
 	f("--concurrency 1,4:8:2", false, "concurrency 1", "concurrency 4", "concurrency 6", "concurrency 8")
-	f("--request-rate 5,2.5", false, "5 requests/sec", "2.5 requests/sec")
-	f("--request-rate 5 --concurrency 3", false, "5 requests/sec, at most 3 in flight")
-	f("--user-centric-rate 2 --num-users 10", false, "10 users at 2 requests/sec")
+	f("--request-rate 5,2.5", false, "request rate 5", "request rate 2.5")
+	f("--request-rate 5 --concurrency 3", false, "request rate 5, at most 3 in flight")
+	f("--user-centric-rate 2 --num-users 10", false, "10 users at 2 requests/s")
 	f("--stages 10:30s,10-50:1m", false, "rate in stages")
 	f("--concurrency-stages 1:5,8:5", false, "concurrency in stages")
 	f("--think-time 1s±1s --concurrency-stages 1:5,8:5", false, "concurrency in stages")
@@ -56,7 +56,7 @@ func TestLLMContradictions(t *testing.T) {
 		"--fixed-schedule", "--request-rate-ramp-duration 5", "--concurrency-ramp-duration 5 --request-rate 3", "--request-cancellation-rate 10",
 		"--request-cancellation-delay 1", "--request-cancellation-delay 0", "--cooldown-duration 5", "--prefill-concurrency 2", "--streaming --prefill-concurrency 9 --concurrency 4",
 		"--endpoint-type embeddings --streaming", "--endpoint-type template", "--template f", "--endpoint-type kserve --endpoint x", "-i grpc --endpoint-type chat",
-		"--input-data a --input-file b", "--tokenizer a --tokenizer-path b", "--api-key a --api-key-env B", "--embedded -u x",
+		"--api-key a --api-key-env B", "--embedded -u x",
 		"--arrival-pattern constant --arrival-smoothness 2", "--exports nonsense", "--concurrency-stages 1:5 --concurrency 3",
 		"--concurrency 0", "--concurrency 5:1", "--request-rate -1", "--stages 5", "--stages 5:x", "--benchmark-duration x", "--header x", "--extra-inputs x", "--console x",
 		"--warmup-concurrency 4", "--request-rate-series nofile", "--random-range-ratio 2", "--random-range-ratio 0.1 --seq-dist 1,1:100",
@@ -73,14 +73,14 @@ func TestLLMContradictions(t *testing.T) {
 
 func TestLLMSeedOptions(t *testing.T) {
 	o, err := parseLLM(t, "-u localhost:9001 -i grpc -m ensemble --concurrency 1,4,8 --input-data ./prompts.jsonl --tokenizer-path /models/qwen")
-	if err != nil || !o.blocks() || o.Kind != "kserve" || o.Data.Path != "./prompts.jsonl" || o.Tokenizer != "/models/qwen" || o.Protocol != plan.GRPC {
+	if err != nil || o.blocks() || o.Kind != "kserve" || o.Data.Path != "./prompts.jsonl" || o.Tokenizer != "/models/qwen" || o.Protocol != plan.GRPC {
 		t.Errorf("%+v, %v", o, err)
 	}
 	if o, _ := parseLLM(t, "-m m -i http"); o.Kind != "triton_generate" || !o.Streaming {
 		t.Errorf("%s", o.Kind)
 	}
-	if o, _ := parseLLM(t, "-m m -i http --console table"); o.blocks() {
-		t.Error("the table was asked for")
+	if o, _ := parseLLM(t, "-m m --console blocks"); !o.blocks() {
+		t.Error("the blocks were asked for")
 	}
 }
 

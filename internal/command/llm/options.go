@@ -21,10 +21,8 @@ import (
 // options are the draft of a plan, as the rows of the tables below set it, and what only a command line has. plan makes a Plan of it.
 type options struct {
 	Plan
-	inputData     string // --input-file under another name
-	tokenizerPath string // --tokenizer under another name
-	triton        bool   // GenAI-Perf's options name a model of Triton
-	save          string // scenario
+	triton bool   // GenAI-Perf's options name a model of Triton
+	save   string // scenario
 
 	table *option.Table // what the command line said
 }
@@ -33,7 +31,7 @@ type options struct {
 func defaults() *options {
 	return &options{Plan: Plan{
 		ValidErrorRate: plan.DefaultErrorRate,
-		Arrival:        load.Poisson, Grace: 30 * time.Second, Runs: 1, Confidence: 0.95,
+		Arrival:        load.Poisson, Grace: 30 * time.Second, Runs: 1, Confidence: 0.95, Console: "table",
 		Outcome: plan.DefaultOutcome(), Fleet: plan.DefaultFleet(), Session: "X-Correlation-ID",
 		Wait: ready.Wait{Mode: "inference", Every: 5 * time.Second},
 		Data: dataset.Options{Input: dataset.Lengths{Mean: 550}, Trace: dataset.Trace{AutoOffset: true}},
@@ -106,8 +104,8 @@ func (o *options) targetRows() []option.Row {
 func (o *options) loadRows() []option.Row {
 	return option.Group("Load", []option.Row{
 		{Long: "concurrency", Also: "session-concurrency", Arg: "LIST", Help: "closed loop: number of conversations at once, one level for each number, such as 1,4,8 or 1:8:1; with --request-rate, " +
-			"the limit of requests in flight", To: option.Parsed(&o.Concurrency, intList)},
-		{Long: "request-rate", Arg: "LIST", Help: "open loop: requests per second, one level for each number, such as 5,10", To: option.Parsed(&o.Rates, floatList)},
+			"the limit of requests in flight", To: option.Parsed(&o.Concurrency, option.Ints)},
+		{Long: "request-rate", Arg: "LIST", Help: "open loop: requests per second, one level for each number, such as 5,10", To: option.Parsed(&o.Rates, option.Floats)},
 		{Long: "arrival-pattern", Also: "request-rate-mode", Arg: "NAME", Default: "poisson", Help: "distribution of the gaps between requests: constant, poisson or gamma; concurrency_burst is the closed loop of --concurrency", To: option.Func(func(v string) (err error) {
 			if o.Closed = v == closedLoop; !o.Closed {
 				o.Arrival, err = load.ParseArrival(v)
@@ -164,7 +162,7 @@ func (o *options) endAtErrorRate(string) error {
 func (o *options) stopRows() []option.Row {
 	return option.Group("Measurement: length, limits and repeats", []option.Row{
 		{Long: "request-count", Also: "num-requests", Arg: "N", Help: "number of requests of a level", To: option.Int(&o.Requests, 1)},
-		{Long: "num-conversations", Also: "num-sessions conversation-num", Arg: "LIST", Help: "number of conversations of a level; a list, as 10,20, measures a level for each", To: option.Parsed(&o.SessionCounts, intList)},
+		{Long: "num-conversations", Also: "num-sessions conversation-num", Arg: "LIST", Help: "number of conversations of a level; a list, as 10,20, measures a level for each", To: option.Parsed(&o.SessionCounts, option.Ints)},
 		{Long: "benchmark-duration", Also: "duration", Arg: "TIME", Help: "duration of a level", To: seconds(&o.Duration)},
 		{Long: "benchmark-grace-period", Arg: "TIME", Help: "how long to wait for requests in flight after --benchmark-duration; inf waits for all", To: endlessSeconds(&o.Grace)},
 		{Long: "cooldown-duration", Arg: "TIME", Help: "do not count requests sent in this last part of --benchmark-duration", To: seconds(&o.Cooldown)},
@@ -208,7 +206,7 @@ func (o *options) outputRows() []option.Row {
 		})},
 		{Long: "json", Arg: "FILE", Writes: true, Help: "write the whole result as JSON", To: option.Text(&o.JSON)},
 		{Long: "save-scenario", Arg: "FILE", Writes: true, Help: "save the run as a scenario: 'redline run FILE' repeats it", To: option.Text(&o.save)},
-		{Long: "console", Arg: "FORM", Help: "form of the report on the console: table or blocks; -i, --input-data and --tokenizer-path select blocks", To: option.OneOf(&o.Console, "table", "blocks")},
+		{Long: "console", Arg: "FORM", Help: "form of the report on the console: table, or blocks, the form of the Python perf tool for TensorRT-LLM; under the name llm_perf it is blocks", To: option.OneOf(&o.Console, "table", "blocks")},
 		{Long: "verbose", Short: 'v', Also: "extra-verbose", Help: "print every metric, confidence intervals, and the source of each token count", To: option.Switch(&o.Verbose)},
 	})
 }

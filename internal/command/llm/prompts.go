@@ -15,15 +15,13 @@ import (
 func (o *options) promptRows() []option.Row {
 	formats := convert.All(dataset.Formats(), func(f dataset.Format) string { return string(f) })
 	return option.Group("Prompts", []option.Row{
-		{Long: "input-file", Arg: "FILE", Help: "file of prompts: AIPerf's JSONL formats, traces, ShareGPT, text and others; also GenAI-Perf's payload:FILE and synthetic:queries,passages; see docs/datasets.md", To: option.Text(&o.Data.Path)},
-		{Long: "input-data", Arg: "FILE", Help: "file of prompts; a level sends each prompt once unless a count or duration is given", To: option.Text(&o.inputData)},
+		{Long: "input-file", Also: "input-data", Arg: "FILE", Help: "file of prompts, each of which a level sends once unless a count or duration is given: AIPerf's JSONL formats, traces, ShareGPT, text and others; also GenAI-Perf's payload:FILE and synthetic:queries,passages; see docs/datasets.md", To: option.Text(&o.Data.Path)},
 		{Long: "input-key", Arg: "NAME", Help: "JSON field that contains the prompt (the first found of input, prompt, text, question, instruction)", To: option.Text(&o.Data.Key)},
 		{Long: "custom-dataset-type", Arg: "TYPE", Help: "format of the file; detected from its first record unless given: " + strings.Join(formats, ", "), To: option.Parsed(&o.Data.Format, dataset.ParseFormat).Of(formats...)},
 		{Long: "dataset-sampling-strategy", Arg: "NAME", Default: "sequential", Help: "order of the prompts: sequential, shuffle or random", To: option.Parsed(&o.Data.Sampling, dataset.ParseSampling).Of("sequential", "shuffle", "random")},
 		{Long: "num-dataset-entries", Also: "num-prompts num-payloads", Arg: "N", Help: "number of different prompts", To: option.Int(&o.Data.Entries, 1)},
 		{Long: "random-seed", Arg: "N", Default: "0", Help: "seed of all random choices", To: option.Uint(&o.Data.Seed, math.MaxUint64)},
-		{Long: "tokenizer", Arg: "FILE|DIR", Help: "tokenizer: a folder, a tokenizer.json, a tiktoken file, or the name of a model that Hugging Face's tools have downloaded", To: option.Text(&o.Tokenizer)},
-		{Long: "tokenizer-path", Arg: "FILE|DIR", Help: "other name of --tokenizer; also selects --console blocks", To: option.Text(&o.tokenizerPath)},
+		{Long: "tokenizer", Also: "tokenizer-path", Arg: "FILE|DIR", Help: "tokenizer: a folder, a tokenizer.json, a tiktoken file, or the name of a model that Hugging Face's tools have downloaded", To: option.Text(&o.Tokenizer)},
 		{Long: "apply-chat-template", Help: "count and generate prompts with the tokenizer's chat template, as the server sees them; endpoints that take one text, " +
 			"such as completions, receive the rendered text", To: option.Switch(&o.ChatTemplate)},
 		{Long: "use-server-token-count", Help: "use the server's token counts for prompts too, and even where they cannot be true", To: option.Switch(&o.ServerCounts)},
@@ -36,7 +34,7 @@ func (o *options) shapeRows() []option.Row {
 	return option.Group("Generated prompts", []option.Row{
 		{Long: "synthetic-input-tokens-mean", Also: "isl prompt-input-tokens-mean", Arg: "LIST", Default: "550", Help: "mean number of tokens of a prompt; a list, as 100,200, measures a level for each", To: option.Parsed(&o.Inputs, lengthList(1))},
 		{Long: "synthetic-input-tokens-stddev", Also: "isl-stddev prompt-input-tokens-stddev", Arg: "N", Help: "standard deviation of the tokens of a prompt", To: option.Float(&d.Input.Std, 0, 1e9)},
-		{Long: "output-tokens-mean", Also: "osl prompt-output-tokens-mean", Arg: "LIST", Default: "0", Help: "mean number of tokens to request for a response; 0 requests no length; a list, as 100,200, measures a level for each", To: option.Parsed(&o.Lengths, lengthList(0))},
+		{Long: "output-tokens-mean", Also: "osl prompt-output-tokens-mean", Arg: "LIST", Default: "0", Help: "mean number of tokens to request for a response, 0 for no limit; a list, as 100,200, measures a level for each", To: option.Parsed(&o.Lengths, lengthList(0))},
 		{Long: "output-tokens-stddev", Also: "osl-stddev prompt-output-tokens-stddev", Arg: "N", Help: "standard deviation of the tokens to request", To: option.Float(&d.Output.Std, 0, 1e9)},
 		{Long: "length-distribution", Arg: "NAME", Default: "normal", Help: "distribution of prompt and response lengths: normal, lognormal, uniform or fixed", To: option.Func(func(v string) error {
 			k, err := dataset.ParseLengthKind(v)
@@ -96,7 +94,7 @@ func (o *options) mediaRows() []option.Row {
 		{Long: "audio-length-mean", Arg: "TIME", Help: "mean length of generated audio", To: option.TimeIn(&m.Seconds.Mean, time.Second, 1e5)},
 		{Long: "audio-length-stddev", Arg: "TIME", Help: "standard deviation of the length", To: option.TimeIn(&m.Seconds.Std, time.Second, 1e5)},
 		{Long: "audio-sample-rates", Arg: "LIST", Repeat: true, Default: "16", Help: "sample rates of generated audio, in kHz or Hz; each clip uses one of them at random", To: option.Func(func(v string) error {
-			list, err := floatList(v)
+			list, err := option.Floats(v)
 			for _, f := range list {
 				if f < 1000 {
 					f *= 1000
@@ -106,7 +104,7 @@ func (o *options) mediaRows() []option.Row {
 			return err
 		})},
 		{Long: "audio-depths", Arg: "LIST", Repeat: true, Default: "16", Help: "bits per sample of generated audio; each clip uses one of them at random", To: option.Func(func(v string) error {
-			list, err := intList(v)
+			list, err := option.Ints(v)
 			m.Depths = append(m.Depths, list...)
 			return err
 		})},

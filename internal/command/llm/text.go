@@ -31,6 +31,21 @@ func (r *run) head() {
 	}
 	fmt.Fprintf(r.Stdout, "%s at %s, %s, %s\n", r.opts.model(), where, r.opts.Kind, stream)
 	fmt.Fprintf(r.Stdout, "prompts: %s; workload %s\nprefix cache: %s\n", r.workload(), r.info.Hash, r.info.Cache.State)
+	if text := r.unlimited(); text != "" {
+		fmt.Fprintf(r.Stdout, "output limit: %s; --osl N sets one, such as --osl 128\n", text)
+	}
+}
+
+// limits are the fields of requests that limit the output.
+var limits = []string{"max_tokens", "max_completion_tokens", "max_output_tokens", "max_new_tokens", "parameters", "sampling_parameters", "request_output_len"}
+
+// unlimited says which limit responses have if nothing sets one; empty if something does, or no text is generated.
+func (r *run) unlimited() string {
+	d := &r.data
+	if d.Output.Set() || len(r.opts.Lengths) > 0 || d.Pairs != "" || r.info.Limited || slices.ContainsFunc(limits, func(name string) bool { return r.opts.Extra[name] != nil }) {
+		return ""
+	}
+	return api.Kind(r.opts.Kind).Unlimited()
 }
 
 // workload says in a few words what is asked.

@@ -3,6 +3,7 @@ package outcome
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -316,7 +317,7 @@ func (o *Outcome) unlike(res *result.Result) string {
 	case old.Plan != nil && res.Plan != nil && old.Plan.Target.Model != res.Plan.Target.Model && old.Plan.Target.Model != "":
 		return fmt.Sprintf("%s measured another model, %q, not %q: choose a run of the same model", name, old.Plan.Target.Model, res.Plan.Target.Model)
 	case old.Workload != "" && res.Workload != "" && old.Workload != res.Workload:
-		return fmt.Sprintf("%s sent a different workload: choose a run with the same input data", name)
+		return fmt.Sprintf("%s sent a different workload: %s; choose a run with the same options and data", name, cmp.Or(compare.Differences(old, res), compare.OtherData))
 	}
 	return ""
 }
@@ -331,21 +332,25 @@ func (o *Outcome) baselineRule() string {
 func (o *Outcome) regressions(res *result.Result) []result.Check {
 	rule := o.baselineRule()
 	if why := o.unlike(res); why != "" {
-		return []result.Check{{Rule: rule, Unknown: true, Text: why}}
+		return []result.Check{{Rule: rule, Unknown: true, Text: "not comparable: " + why}}
 	}
 	rep, err := compare.Runs([]compare.Side{*o.baseline}, []compare.Side{{Name: "this run", Run: res}}, compare.Defaults())
 	if err != nil {
 		return []result.Check{{Rule: rule, Text: err.Error()}}
 	}
+	other := ""
+	if differ := compare.Differences(o.baseline.Run, res); differ != "" {
+		other = "; other options than " + o.baseline.Name + ": " + differ
+	}
 	switch worse := rep.Regressions(o.opts.MaxRegression); {
 	case len(worse) > 0:
 		return convert.All(worse, func(r compare.Row) result.Check {
-			return result.Check{Rule: rule, Level: r.Level, Text: r.String()}
+			return result.Check{Rule: rule, Level: r.Level, Text: r.String() + other}
 		})
 	case !rep.Sees(o.opts.MaxRegression):
-		return []result.Check{{Rule: rule, Unknown: true, Text: rep.Unseen(o.opts.MaxRegression)}}
+		return []result.Check{{Rule: rule, Unknown: true, Text: rep.Unseen(o.opts.MaxRegression) + other}}
 	}
-	return []result.Check{{Rule: rule, OK: true, Text: rep.Kept(o.opts.MaxRegression)}}
+	return []result.Check{{Rule: rule, OK: true, Text: rep.Kept(o.opts.MaxRegression) + other}}
 }
 
 // missed is what a finding that is not good means. void: the run cannot be judged.

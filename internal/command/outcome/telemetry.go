@@ -74,7 +74,7 @@ func (o *Outcome) openSenders(ctx context.Context, model string) error {
 	model = o.Secrets.Redact(model)
 	if o.opts.RemoteWrite != "" {
 		run, tally := append(slices.Clone(o.telemetry.run), prom.Label{Name: "model", Value: model}), o.telemetry.tally.NewReader()
-		w, err := prom.OpenRemoteWriter(ctx, o.opts.RemoteWrite, func() []*dto.MetricFamily { return prom.Families(tally, run...) })
+		w, err := prom.OpenRemoteWriter(ctx, o.opts.RemoteWrite, prom.FormsOf(o.opts.Histograms), func() []*dto.MetricFamily { return prom.Families(tally, run...) })
 		if err != nil {
 			return fmt.Errorf("--prometheus-remote-write: %w", err)
 		}

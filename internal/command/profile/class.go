@@ -69,9 +69,9 @@ func ParseClass(p *command.IO, sigs *command.Signals, args []string, whole *plan
 func oneLevel(p *plan.Plan) error {
 	load, m := &p.Load, &p.Measure
 	switch {
-	case load.Mode == plan.Concurrency && (load.Concurrency.End == 0 || load.Concurrency.End > load.Concurrency.Start):
+	case load.Several() && load.Mode == plan.Concurrency:
 		return errors.New("--concurrency-range has several levels: a class beside others has one")
-	case load.Mode == plan.RequestRate && len(load.Stages) == 0 && (load.Rate.End == 0 || load.Rate.End > load.Rate.Start):
+	case load.Several():
 		return errors.New("--request-rate-range has several levels: a class beside others has one")
 	case load.Mode == plan.PeriodicConcurrency:
 		return errors.New("--periodic-concurrency-range cannot be used in a scenario")

@@ -22,6 +22,7 @@ type changes struct {
 func (c *changes) rows() []option.Row {
 	return slices.Concat(option.Group("Secrets of the first run, and other addresses", []option.Row{
 		{Long: "header", Short: 'H', Arg: "'NAME: VALUE'", Repeat: true, Help: "value of a header of the first run", Secret: secret.Header, To: option.Func(c.addHeader)},
+		{Long: "request-parameter", Arg: "NAME:VALUE:TYPE", Repeat: true, Help: "value of a secret parameter of the first run", Secret: secret.Typed, To: option.Func(c.given.AddParameter)},
 		{Long: "url", Short: 'u', Arg: "URL", Help: "address of the server, in place of the first run's", Secret: secret.URL, To: option.Text(&c.given.URL)},
 		{Long: "endpoint", Arg: "PATH", Help: "openai: path of the requests, in place of the first run's", Secret: secret.URL, To: option.Text(&c.given.Endpoint)},
 		{Long: "metrics-url", Arg: "URL", Help: "address of the server's metrics, in place of the first run's", Secret: secret.URL, To: option.Text(&c.given.MetricsURL)},

@@ -145,7 +145,7 @@ func span(c *result.Client, p float64) string {
 		return "–"
 	}
 	q := c.Latency.Point(p)
-	text := time.Duration(q.Ns).Round(10 * time.Microsecond).String()
+	text := unit.Span(float64(q.Ns))
 	if q.AtLeast {
 		return "≥ " + text
 	}

@@ -17,7 +17,7 @@ func (r *run) makeRules(fault func(scenario.Position, error)) {
 				err = rule.Fits(sample)
 			}
 			if err != nil {
-				fault(t.At, err)
+				fault(t.At, fmt.Errorf("objectives: %w", err))
 				continue
 			}
 			rule.Class, rule.Objective = class, true

@@ -100,10 +100,16 @@ func (r *run) read(args []string, line string) ([]scenario.Fault, error) {
 		return nil, err
 	}
 	s, faults := scenario.Read(r.path, content, Grammar(), r.Getenv, r.Secrets.Add)
-	if len(faults) > 0 {
+	if s == nil {
 		return faults, nil
 	}
 	r.scenario, r.line = s, line
+	if len(faults) > 0 { // what else is wrong is said too
+		more, err := r.makeClasses()
+		faults = append(faults, more...)
+		scenario.SortFaults(faults)
+		return faults, err
+	}
 	r.Secrets.Collect(secret.None, s.Name)
 	for i := range s.Classes {
 		r.Secrets.Collect(secret.None, s.Classes[i].Name)
@@ -143,40 +149,74 @@ func (r *run) content() ([]byte, error) {
 	return content, err
 }
 
-// makeClasses reads the options of each class.
+// makeClasses reads the options of each class, and the rules of all.
 func (r *run) makeClasses() (faults []scenario.Fault, err error) {
-	whole := &plan.Plan{Outcome: r.opts.outcome, Output: plan.Output{ResultJSON: r.opts.json}, Fleet: r.opts.fleet}
-	s := r.scenario
 	fault := func(at scenario.Position, err error) {
 		faults = append(faults, scenario.Fault{Path: r.path, At: at, Text: err.Error()})
 	}
-	for i := range s.Classes {
-		c := &s.Classes[i]
-		m := &member{Class: c}
-		args := c.Arguments()
-		if part := r.opts.segment; !part.Whole() {
-			args = append(args, "--segment="+part.String())
-		}
-		var one class.Class
-		switch alone := len(s.Classes) == 1; c.Command.Name {
-		case "profile":
-			one, err = profile.ParseClass(m.quiet(r), r.sigs, args, whole, alone)
-		default:
-			one, err = llm.ParseClass(m.quiet(r), r.sigs, args, r.opts.fleet, alone)
-		}
-		if errors.As(err, new(command.NativeError)) {
-			return nil, err
-		}
-		if err != nil {
-			fault(c.Locate(err), err)
+	for i := range r.scenario.Classes {
+		c := &r.scenario.Classes[i]
+		if c.Command == nil {
 			continue
 		}
-		m.load = one
-		r.classes = append(r.classes, m)
+		m := &member{Class: c}
+		wrong, err := r.parse(m)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range wrong {
+			fault(c.Locate(e), e)
+		}
+		if len(wrong) == 0 && !c.Broken() {
+			r.classes = append(r.classes, m)
+		}
 	}
 	r.makeRules(fault)
 	scenario.SortFaults(faults)
 	return faults, nil
+}
+
+// parse reads the options of a class, and returns all that is wrong with them. Options with bad values are left out for the next look; what
+// then does not fit together may follow from that, or from another fault of the class, and is not told.
+func (r *run) parse(m *member) (wrong []error, err error) {
+	args := m.Arguments()
+	if part := r.opts.segment; !part.Whole() {
+		args = append(args, "--segment="+part.String())
+	}
+	for {
+		m.load, err = r.class(m, args)
+		if errors.As(err, new(command.NativeError)) {
+			return nil, err
+		}
+		bad := option.BadValue(err)
+		if err == nil || (len(wrong) > 0 || m.Broken()) && !bad {
+			return wrong, nil
+		}
+		wrong = append(wrong, each(err)...)
+		fewer := m.Without(args, err)
+		if !bad || len(fewer) == len(args) {
+			return wrong, nil
+		}
+		args = fewer
+	}
+}
+
+// class reads the options of a class.
+func (r *run) class(m *member, args []string) (class.Class, error) {
+	alone := len(r.scenario.Classes) == 1
+	if m.Command.Name == "profile" {
+		whole := &plan.Plan{Outcome: r.opts.outcome, Output: plan.Output{ResultJSON: r.opts.json}, Fleet: r.opts.fleet}
+		return profile.ParseClass(m.quiet(r), r.sigs, args, whole, alone)
+	}
+	return llm.ParseClass(m.quiet(r), r.sigs, args, r.opts.fleet, alone)
+}
+
+// each are the errors that were joined into one.
+func each(err error) []error {
+	if list, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // only the outermost error is a list
+		return list.Unwrap()
+	}
+	return []error{err}
 }
 
 // Command describes the command.

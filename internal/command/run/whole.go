@@ -73,7 +73,7 @@ func (w *whole) level() *result.Level {
 	lv.Client = w.win.Client(took)
 	lv.Client.SendRate = float64(w.win.Ended()) / took.Seconds()
 	load := measure.Load{
-		SendRate: lv.Client.SendRate, Wall: took, CPU: usage.CPU, Busy: usage.Busy, GCPause: usage.GCPause, SchedDelay: usage.SchedDelay,
+		SendRate: lv.Client.SendRate, Wall: took, Usage: usage,
 		Standstill: w.pulse.Longest(w.began, last), MaxProcs: runtime.GOMAXPROCS(0),
 	}
 	w.parts.Judge(lv, &load) // the classes have the reasons

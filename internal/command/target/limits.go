@@ -5,9 +5,7 @@ package target
 import (
 	"errors"
 	"fmt"
-	"net"
 	"net/netip"
-	"net/url"
 	"strings"
 	"syscall"
 
@@ -63,7 +61,7 @@ func spread(need, low, high int, server string, sources []string) ([]string, err
 	if need <= usable*max(1, len(sources)) {
 		return sources, nil
 	}
-	if len(sources) == 0 && everyLoopback && IsLoopback(server) {
+	if len(sources) == 0 && everyLoopback && plan.IsLocal(server) && !strings.Contains(server, "[") { // an IPv6 address has brackets
 		at := netip.AddrFrom4([4]byte{127, 0, 0, 1})
 		for range (need + usable - 1) / usable {
 			sources = append(sources, at.String())
@@ -74,17 +72,4 @@ func spread(need, low, high int, server string, sources []string) ([]string, err
 	return sources, fmt.Errorf("%d connections to one server need as many local ports, and %d to %d are set aside for them: "+
 		"run 'sysctl -w net.ipv4.ip_local_port_range=\"1024 65535\"' first, name more of this machine's addresses with --source-addresses, "+
 		"or use -i grpc, which shares connections", need, low, high)
-}
-
-// IsLoopback tells whether an address, as -u takes it, is one of this machine's loopback network.
-func IsLoopback(server string) bool {
-	if !strings.Contains(server, "://") {
-		server = "http://" + server
-	}
-	u, err := url.Parse(server)
-	if err != nil {
-		return false
-	}
-	ip := net.ParseIP(u.Hostname())
-	return u.Hostname() == "localhost" || ip != nil && ip.To4() != nil && ip.IsLoopback()
 }

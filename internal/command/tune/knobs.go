@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/redline-bench/redline/internal/command"
-	"github.com/redline-bench/redline/internal/command/target"
 	"github.com/redline-bench/redline/internal/convert"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/service/kserve/modelconfig"
@@ -281,7 +280,7 @@ func (s *session) usualInstances() (values []string, why string) {
 	switch {
 	case slices.ContainsFunc(s.control.models, func(m string) bool { return s.control.own[m].OnGPU() }):
 		why = "4 instances at most on each GPU"
-	case target.IsLoopback(s.base.Plan().Target.URL):
+	case plan.IsLocal(s.base.Plan().Target.URL):
 		most = min(8, max(2, runtime.NumCPU()))
 		why = fmt.Sprintf("%d instances at most, by the cores of this machine", most)
 	}

@@ -34,6 +34,7 @@ type fileSource struct {
 	zero  time.Duration // the time in the file at which the run starts
 	times bool
 	talks bool // some conversation has several turns
+	limit bool // some turn states an output length
 	media []llm.MediaKind
 	scope string // seed of the generated texts of this file
 	ix    *index // nil: records are read in the file's order
@@ -170,7 +171,7 @@ func (s *fileSource) survey(ctx context.Context, sum hash.Hash) error {
 	if v.n == 0 {
 		return fmt.Errorf("the file of prompts %s %w%s", s.path, errNoPrompt, s.why())
 	}
-	s.n, s.times, s.talks, s.media = v.n, v.timed > 0, v.talks, v.media
+	s.n, s.times, s.talks, s.limit, s.media = v.n, v.timed > 0, v.talks, v.limit, v.media
 	switch {
 	case s.o.Trace.AutoOffset:
 		s.zero = v.first
@@ -209,6 +210,7 @@ type surveyor struct {
 	sessions bool // several records form a session
 	ordered  bool // records are in the order of their times
 	talks    bool // some record has several turns
+	limit    bool // some turn states an output length
 	media    []llm.MediaKind
 	n, timed int
 	first    time.Duration
@@ -224,6 +226,7 @@ func (v *surveyor) add(r rec, it item) error {
 	v.n++
 	v.talks = v.talks || !it.alone && len(it.turns) > 1
 	for k := range it.turns {
+		v.limit = v.limit || it.turns[k].MaxTokens > 0
 		for _, m := range it.turns[k].Media {
 			if !slices.Contains(v.media, m.Kind) {
 				v.media = append(v.media, m.Kind)
@@ -404,5 +407,5 @@ func (s *fileSource) conversation(i int, it item) *llm.Conversation {
 }
 
 func (s *fileSource) describe(i *Info) {
-	i.Source, i.Format, i.Talks, i.Media = s.path, s.l.format, s.talks && !s.o.FirstTurn, s.media
+	i.Source, i.Format, i.Talks, i.Limited, i.Media = s.path, s.l.format, s.talks && !s.o.FirstTurn, s.limit, s.media
 }

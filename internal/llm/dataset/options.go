@@ -262,6 +262,8 @@ type Info struct {
 	Timed         bool   `json:"timed,omitempty"`
 	// Talks: conversations have several turns, which are sent with all earlier turns.
 	Talks bool `json:"multi_turn,omitempty"`
+	// Limited: some turn of the file states an output length.
+	Limited bool `json:"-"`
 	// Media are the kinds of parts other than text.
 	Media []llm.MediaKind `json:"-"`
 	Hash  string          `json:"hash"`

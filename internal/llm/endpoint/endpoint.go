@@ -83,26 +83,33 @@ type row struct {
 	path     string                      // HTTP path; {model} stands for the model, {stream} for _stream if responses are streamed
 	content  string                      // what a response must have
 	end      string                      // what a stream lacks that broke off; empty: the API does not signal the end of a stream
+	free     string                      // the limit of a response if none is given; empty: no text is generated, or it is not known
 }
+
+// untilTheEnd is how long responses become that only the model ends.
+const untilTheEnd = "none is requested: the model ends a response, at worst where its context ends"
 
 var anyMedia = []llm.MediaKind{llm.Image, llm.Audio, llm.Video}
 
 // noDone is what an OpenAI stream lacks that broke off.
 const noDone = "neither [DONE] nor a finish_reason came"
 
+// ifRequired is how long responses of a text model over gRPC become.
+var ifRequired = fmt.Sprintf("%d tokens if the model requires a limit; else the model ends a response", defaultTokens)
+
 // rows has all kinds.
 var rows = []row{
 	{
 		kind: Chat, new: func(c common) (api, error) { return &chat{c}, nil }, talks: true, streams: true, carries: anyMedia,
-		path: "v1/chat/completions", content: "a completion", end: noDone,
+		path: "v1/chat/completions", content: "a completion", end: noDone, free: untilTheEnd,
 	},
 	{
 		kind: Completions, new: func(c common) (api, error) { return &completions{c}, nil }, onlyText: true, streams: true,
-		path: "v1/completions", content: "a completion", end: noDone,
+		path: "v1/completions", content: "a completion", end: noDone, free: "none is requested: the server has a default of its own",
 	},
 	{
 		kind: Responses, new: func(c common) (api, error) { return &responses{c}, nil }, talks: true, streams: true, carries: anyMedia,
-		path: "v1/responses", content: "a response", end: "no response.completed came",
+		path: "v1/responses", content: "a response", end: "no response.completed came", free: untilTheEnd,
 	},
 	{kind: Embeddings, new: func(c common) (api, error) { return &embeddings{c}, nil }, path: "v1/embeddings", content: "an embedding"},
 	{
@@ -123,21 +130,21 @@ var rows = []row{
 	},
 	{
 		kind: Messages, new: func(c common) (api, error) { return &messages{c}, nil }, talks: true, streams: true, carries: []llm.MediaKind{llm.Image},
-		path: "v1/messages", content: "a message", end: "no message_stop came",
+		path: "v1/messages", content: "a message", end: "no message_stop came", free: fmt.Sprintf("%d tokens, because the API requires a limit", anthropicTokens),
 	},
 	{kind: CohereRank, new: newRanking, path: "v2/rerank", content: "a ranking"},
 	{kind: TEIRank, new: newRanking, path: "rerank", content: "a ranking"},
 	{kind: NIMRank, new: newRanking, path: "v1/ranking", content: "a ranking"},
 	{
 		kind: TGI, new: func(c common) (api, error) { return &tgi{c}, nil }, onlyText: true, streams: true, carries: []llm.MediaKind{llm.Image},
-		path: "generate{stream}", content: "a generate endpoint", end: "no generated_text came",
+		path: "generate{stream}", content: "a generate endpoint", end: "no generated_text came", free: "none is requested: the server has a default of its own",
 	},
 	{
 		kind: Generate, new: func(c common) (api, error) { return &generate{c}, nil }, onlyText: true, streams: true,
-		path: "v2/models/{model}/generate{stream}", content: "a text model",
+		path: "v2/models/{model}/generate{stream}", content: "a text model", free: fmt.Sprintf("%d tokens, because models of TensorRT-LLM require a limit", defaultTokens),
 	},
-	{kind: KServeText, onlyText: true, streams: true},
-	{kind: KServeTokens, onlyText: true, streams: true},
+	{kind: KServeText, onlyText: true, streams: true, free: ifRequired},
+	{kind: KServeTokens, onlyText: true, streams: true, free: ifRequired},
 	{
 		kind: Raw, new: func(c common) (api, error) { return &raw{c}, nil }, talks: true, streams: true, carries: anyMedia,
 		path: "v1/chat/completions", content: "a completion",
@@ -185,6 +192,9 @@ func (k Kind) Talks() bool { return k.row().talks }
 
 // Carries reports whether a kind's requests can carry an image, audio or a video.
 func (k Kind) Carries(m llm.MediaKind) bool { return slices.Contains(k.row().carries, m) }
+
+// Unlimited says which limit a response has if --osl sets none; empty if that is not known, or no text is generated.
+func (k Kind) Unlimited() string { return k.row().free }
 
 // Streams reports whether a kind has streamed responses.
 func (k Kind) Streams() bool { return k.row().streams }

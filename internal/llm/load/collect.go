@@ -345,9 +345,9 @@ func (r *run) outcome() *Outcome {
 	lv.Used, lv.Accepted, lv.Stable, lv.Untested = 1, true, true, true
 	started, usage := float64(p.started.Load()-p.startedBefore), p.after.Since(p.before)
 	load := measure.Load{
-		SendRate: started / wall.Seconds(), Wall: wall, CPU: usage.CPU, Busy: usage.Busy, GCPause: usage.GCPause, SchedDelay: usage.SchedDelay,
+		SendRate: started / wall.Seconds(), Wall: wall, Usage: usage,
 		Stalled: r.eng.Stalled() - p.stalled, Dropped: r.eng.Dropped() - p.dropped, Standstill: r.pulse.Longest(p.measured, p.ended),
-		MaxProcs: runtime.GOMAXPROCS(0), Options: measure.Options{Rate: "--request-rate", Records: "some of --exports"},
+		MaxProcs: runtime.GOMAXPROCS(0), Options: measure.Options{Rate: "--request-rate", Records: "some of --exports", Here: r.cfg.Here},
 		// A cap on requests in flight, or on those that wait for their first token, holds others back as it is meant to.
 		Held: r.lv.Open() && r.lv.Concurrency > 0 || r.cfg.Options.Prefill > 0,
 	}

@@ -89,7 +89,7 @@ func message(body []byte) string {
 	for _, raw := range []json.RawMessage{doc.Error, doc.Message, doc.Detail} {
 		var text string
 		if json.Unmarshal(raw, &text) == nil && text != "" {
-			return text
+			return service.Said(text)
 		}
 		if len(raw) > 0 && raw[0] == '{' {
 			if text := message(raw); text != "" {

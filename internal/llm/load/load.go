@@ -59,7 +59,9 @@ type Config struct {
 	// KeepBodies is for a Share: it passes the bodies of a conversation on with its first request.
 	KeepBodies bool
 	// Fleet, when set, makes the load in place of this process.
-	Fleet   Fleet
+	Fleet Fleet
+	// Here: the server runs on this machine.
+	Here    bool
 	Options Options
 	// Sample is called for each request that has ended, Progress several times a second. They are never called at the same
 	// time.

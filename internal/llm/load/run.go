@@ -253,15 +253,15 @@ func (l *Level) String() string {
 	case l.Mode == plan.FixedSchedule:
 		return "fixed schedule"
 	case l.Users > 0:
-		return fmt.Sprintf("%d users at %g requests/sec", l.Users, l.Rate)
+		return fmt.Sprintf("%d users at %g requests/s", l.Users, l.Rate)
 	case len(l.Stages) > 0 && l.Open():
 		return "rate in stages"
 	case len(l.Stages) > 0:
 		return "concurrency in stages"
 	case l.Open() && l.Concurrency > 0:
-		return fmt.Sprintf("%g requests/sec, at most %d in flight", l.Rate, l.Concurrency)
+		return fmt.Sprintf("request rate %g, at most %d in flight", l.Rate, l.Concurrency)
 	case l.Open():
-		return fmt.Sprintf("%g requests/sec", l.Rate)
+		return fmt.Sprintf("request rate %g", l.Rate)
 	}
 	return fmt.Sprintf("concurrency %d", l.Concurrency)
 }

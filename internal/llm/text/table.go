@@ -11,8 +11,10 @@ import (
 
 	"github.com/redline-bench/redline/internal/llm/metric"
 	"github.com/redline-bench/redline/internal/measure"
+	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/report/columns"
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/unit"
 )
 
 // hidden are totals that only -v shows.
@@ -21,18 +23,19 @@ var hidden = []string{
 	"total_usage_completion_tokens", "total_usage_total_tokens", "total_usage_prompt_cache_read_tokens", "usage_discrepancy_count",
 }
 
-// columnsOf are the percentiles of the table.
+// columnsOf are the percentiles of a table, as far as its metrics have enough samples.
 var columnsOf = []float64{50, 90, 95, 99, 99.9}
 
-// spare are columns in the order in which a narrow terminal omits them.
+// spare are columns in the order in which a narrow terminal omits them. The highest percentile up to p99 stays.
 var spare = []string{"p99.9", "p95", "std", "min", "p90", "max"}
 
 // Metrics prints distributions as rows, and totals under them. A table wider than width omits columns; a verbose one continues them
 // in another table.
 func Metrics(list []result.Metric, verbose bool, width int) string {
+	shown := stated(list, verbose)
 	head := []string{"Metric", "avg", "min", "max"}
-	for _, p := range columnsOf {
-		head = append(head, "p"+strconv.FormatFloat(p, 'g', -1, 64))
+	for _, p := range shown {
+		head = append(head, percentileName(p))
 	}
 	rows := [][]string{append(head, "std")}
 	var totals [][]string
@@ -42,27 +45,64 @@ func Metrics(list []result.Metric, verbose bool, width int) string {
 		case m.Dist == nil:
 			totals = append(totals, totalRow(&m, verbose))
 		default:
-			rows = append(rows, distRow(&m, verbose)...)
+			rows = append(rows, distRow(&m, shown, verbose)...)
 		}
 	}
 	var b strings.Builder
 	if len(rows) > 1 {
-		for i, part := range fit(rows, verbose, width) {
+		for i, part := range fit(rows, shown, verbose, width) {
 			if i > 0 {
 				b.WriteByte('\n')
 			}
 			b.WriteString(columns.Text(part, 1))
 		}
-		if text := fmt.Sprint(rows); verbose && strings.Contains(text, columns.Unknown) {
-			fmt.Fprintf(&b, "  –: too few samples; p90 needs %d, p99 %d, p99.9 %d\n", result.Fewest(90), result.Fewest(99), result.Fewest(99.9))
-		}
+		b.WriteString(needs(list))
 	}
 	b.WriteString(totalsText(totals))
 	return b.String()
 }
 
+// stated are the percentiles for which a metric of the list has enough samples. A table that is not verbose is about requests: a metric
+// with a sample for each event adds no column.
+func stated(list []result.Metric, verbose bool) []float64 {
+	n := samples(list, verbose)
+	return slices.DeleteFunc(slices.Clone(columnsOf), func(p float64) bool { return !result.Enough(p, n) })
+}
+
+// samples is the largest number of samples of a metric; events count only if all metrics do.
+func samples(list []result.Metric, events bool) (n uint64) {
+	for i := range list {
+		if list[i].Dist != nil && (events || perRequest(list[i].Tag)) {
+			n = max(n, list[i].Dist.Count)
+		}
+	}
+	return n
+}
+
+// perRequest tells whether a metric has at most one sample for a request.
+func perRequest(tag string) bool {
+	return slices.ContainsFunc(metric.IDs(), func(id metric.ID) bool { return id.Definition().Tag == tag })
+}
+
+// needs says how many requests the percentiles need that the requests of a level are too few for; empty if that is none up to p99.
+func needs(list []result.Metric) string {
+	n := samples(list, false)
+	var parts []string
+	for _, p := range columnsOf {
+		if p <= 99 && !result.Enough(p, n) {
+			parts = append(parts, fmt.Sprintf("%s needs %d", percentileName(p), result.Fewest(p)))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("  %s requests; this level has %d\n", strings.Join(parts, ", "), n)
+}
+
+func percentileName(p float64) string { return "p" + strconv.FormatFloat(p, 'g', -1, 64) }
+
 // fit returns the table as tables that fit width.
-func fit(rows [][]string, verbose bool, width int) [][][]string {
+func fit(rows [][]string, shown []float64, verbose bool, width int) [][][]string {
 	if columns.Fits(rows, width) {
 		return [][][]string{rows}
 	}
@@ -74,24 +114,39 @@ func fit(rows [][]string, verbose bool, width int) [][][]string {
 		}
 		return parts
 	}
-	return [][][]string{columns.Fit(rows, spare, width)}
+	keep := "p50"
+	for _, p := range shown {
+		if p <= 99 {
+			keep = percentileName(p)
+		}
+	}
+	return [][][]string{columns.Fit(rows, slices.DeleteFunc(slices.Clone(spare), func(head string) bool { return head == keep }), width)}
 }
 
-// longName is the length above which a narrow table has the unit of a metric in a line of its own.
-const longName = 34
+// longName is the length from which a narrow table continues the name of a metric in another line.
+const longName = 24
 
-// breakNames moves the unit of metrics with long names into the next row.
+// breakNames continues long names in the next row.
 func breakNames(rows [][]string) [][]string {
 	var out [][]string
 	for _, row := range rows {
-		name, unit, ok := strings.Cut(row[0], " (")
-		if !ok || utf8.RuneCountInString(row[0]) <= longName {
+		if strings.HasPrefix(row[0], " ") {
 			out = append(out, row)
 			continue
 		}
-		below := make([]string, len(row))
-		below[0] = "  (" + unit
-		out = append(out, append([]string{name}, row[1:]...), below)
+		name, unit, _ := strings.Cut(row[0], " (")
+		parts := option.Fold(name, longName)
+		if last := &parts[len(parts)-1]; unit != "" && utf8.RuneCountInString(*last+unit) <= longName-len(" (") {
+			*last += " (" + unit
+		} else if unit != "" {
+			parts = append(parts, "("+unit)
+		}
+		out = append(out, append([]string{parts[0]}, row[1:]...))
+		for _, rest := range parts[1:] {
+			below := make([]string, len(row))
+			below[0] = "  " + rest
+			out = append(out, below)
+		}
 	}
 	return out
 }
@@ -114,15 +169,17 @@ func totalsText(totals [][]string) string {
 
 // totalRow returns the row of a total: name, number and unit.
 func totalRow(m *result.Metric, intervals bool) []string {
-	text := number(m.Avg)
+	text, of := value(m, m.Avg), plainUnit(m.Unit)
 	if m.Avg == math.Trunc(m.Avg) && (m.Unit == "requests" || m.Unit == "tokens" || m.Unit == "ns") {
 		text = strings.TrimSuffix(text, ".00")
 	}
-	unit := m.Unit
-	if iv := m.Interval; iv != nil && intervals {
-		unit += " (" + rangeText(iv) + ")"
+	if of == "" { // the value has it
+		text, of, _ = strings.Cut(text, " ")
 	}
-	return []string{m.Name, text, unit}
+	if iv := m.Interval; iv != nil && intervals {
+		of += " (" + rangeText(m, iv) + ")"
+	}
+	return []string{m.Name, text, of}
 }
 
 // allZero reports whether a metric is 0 for every request or in total.
@@ -155,21 +212,25 @@ func isPlain(m *result.Metric) bool {
 const interval = "  interval"
 
 // distRow is a metric as a row, and its intervals as another.
-func distRow(m *result.Metric, intervals bool) [][]string {
-	row := []string{m.Name + " (" + m.Unit + ")", number(m.Avg), number(m.Dist.Min), number(m.Dist.Max)}
+func distRow(m *result.Metric, shown []float64, intervals bool) [][]string {
+	name := m.Name
+	if of := plainUnit(m.Unit); of != "" {
+		name += " (" + of + ")"
+	}
+	row := []string{name, value(m, m.Avg), value(m, m.Dist.Min), value(m, m.Dist.Max)}
 	ranges := []string{interval, "", "", ""}
 	if iv := m.Interval; iv != nil {
-		ranges[1] = rangeText(iv)
+		ranges[1] = rangeText(m, iv)
 	}
-	for _, p := range columnsOf {
-		row = append(row, percentile(m.Dist, p))
+	for _, p := range shown {
+		row = append(row, percentile(m, p))
 		text := ""
-		if iv, ok := m.Intervals["p"+strconv.FormatFloat(p, 'g', -1, 64)]; ok {
-			text = rangeText(&iv)
+		if iv, ok := m.Intervals[percentileName(p)]; ok {
+			text = rangeText(m, &iv)
 		}
 		ranges = append(ranges, text)
 	}
-	row = append(row, number(m.Dist.Std))
+	row = append(row, value(m, m.Dist.Std))
 	if m.Unit == "tokens" && !slices.ContainsFunc(row[1:], func(s string) bool { return s != columns.Unknown && !strings.HasSuffix(s, ".00") }) {
 		for i := range row[1:] {
 			row[i+1] = strings.TrimSuffix(row[i+1], ".00")
@@ -182,64 +243,71 @@ func distRow(m *result.Metric, intervals bool) [][]string {
 }
 
 // rangeText is an interval in words.
-func rangeText(iv *result.Interval) string {
+func rangeText(m *result.Metric, iv *result.Interval) string {
 	if iv.Open {
-		return "at least " + number(iv.Low)
+		return "at least " + value(m, iv.Low)
 	}
-	return number(iv.Low) + "–" + number(iv.High)
+	return value(m, iv.Low) + "–" + value(m, iv.High)
 }
 
 // percentile formats a percentile; it is a bound if requests canceled at the end leave it open, and a dash if it has too few samples.
-func percentile(d *result.Dist, p float64) string {
-	i := slices.IndexFunc(d.Percentiles, func(q result.Quantile) bool { return q.P == p })
+func percentile(m *result.Metric, p float64) string {
+	i := slices.IndexFunc(m.Dist.Percentiles, func(q result.Quantile) bool { return q.P == p })
 	switch {
 	case i < 0:
-		return number(0)
-	case !result.Enough(p, d.Count):
+		return value(m, 0)
+	case !result.Enough(p, m.Dist.Count):
 		return columns.Unknown
 	}
-	if d.Percentiles[i].AtLeast {
-		return "≥ " + number(d.Percentiles[i].V)
+	if m.Dist.Percentiles[i].AtLeast {
+		return "≥ " + value(m, m.Dist.Percentiles[i].V)
 	}
-	return number(d.Percentiles[i].V)
+	return value(m, m.Dist.Percentiles[i].V)
 }
 
-// summed are the columns of the table of levels: a metric and its statistic.
+// summed are the columns of the table of levels: a metric and its statistic. The statistic tail is the highest percentile that all levels
+// have enough requests for.
 var summed = []struct{ head, tag, stat string }{
-	{"req/s", "request_throughput", "avg"},
-	{"out tok/s", "output_token_throughput", "avg"},
+	{"requests/s", "request_throughput", "avg"},
+	{"output tokens/s", "output_token_throughput", "avg"},
 	{"TTFT p50", "time_to_first_token", "p50"},
-	{"TTFT p99", "time_to_first_token", "p99"},
+	{"TTFT ", "time_to_first_token", "tail"},
 	{"ITL avg", "inter_token_latency", "avg"},
 	{"latency p50", "request_latency", "p50"},
-	{"latency p99", "request_latency", "p99"},
+	{"latency ", "request_latency", "tail"},
 	{"goodput/s", "goodput", "avg"},
 	{"errors %", "request_error_rate", "avg"},
 }
 
-// Levels prints a table of the levels of a run, times in milliseconds.
+// Levels prints a table of the levels of a run. TTFT is the time to first token, ITL the inter token latency.
 func Levels(levels []result.Level, width int) string {
 	rows := [][]string{{"Level"}}
 	for i := range levels {
 		rows = append(rows, []string{measure.LevelName(&levels[i])})
 	}
+	tail := tailOf(levels)
 	for _, c := range summed {
+		p := tail
+		if c.stat == "tail" {
+			c.head += percentileName(tail)
+		} else {
+			p, _ = strconv.ParseFloat(strings.TrimPrefix(c.stat, "p"), 64) // 0 for the average
+		}
 		column := []string{c.head}
 		known := false
 		for i := range levels {
 			m, ok := metric.Find(levels[i].Metrics, c.tag)
-			text := number(m.Avg)
-			if c.stat != "avg" && m.Dist != nil {
-				p, _ := strconv.ParseFloat(c.stat[1:], 64) // a constant
-				text = percentile(m.Dist, p)
-			}
-			if known = known || ok; ok {
-				column = append(column, text)
-			} else {
+			known = known || ok
+			switch {
+			case !ok:
 				column = append(column, "-")
+			case p > 0 && m.Dist != nil:
+				column = append(column, percentile(&m, p))
+			default:
+				column = append(column, value(&m, m.Avg))
 			}
 		}
-		if !known {
+		if !known || c.stat == "tail" && tail == 50 {
 			continue
 		}
 		for i := range rows {
@@ -247,9 +315,44 @@ func Levels(levels []result.Level, width int) string {
 		}
 	}
 	var b strings.Builder
-	fmt.Fprintln(&b, "\nAll levels, times in ms")
+	fmt.Fprintln(&b, "\nAll levels")
 	b.WriteString(columns.Text(columns.Fit(rows, []string{"goodput/s", "latency p50", "TTFT p50", "ITL avg", "errors %"}, width), 1))
 	return b.String()
+}
+
+// tailOf is the highest percentile up to p99 that all levels with requests have enough of them for.
+func tailOf(levels []result.Level) float64 {
+	tail := 99.0
+	for i := range levels {
+		n := levels[i].Client.Requests
+		for _, lower := range []float64{95, 90, 50} {
+			if n > 0 && !result.Enough(tail, n) && lower < tail {
+				tail = lower
+			}
+		}
+	}
+	return tail
+}
+
+// value formats a value of a metric; a time has its unit.
+func value(m *result.Metric, v float64) string {
+	switch {
+	case math.IsNaN(v) || math.IsInf(v, 0):
+		return number(v)
+	case m.Unit == "ms":
+		return unit.Span(v * 1e6)
+	case m.Unit == "sec":
+		return unit.Span(v * 1e9)
+	}
+	return number(v)
+}
+
+// plainUnit is the unit behind a name or a number; times have none, because their values have it.
+func plainUnit(name string) string {
+	if name == "ms" || name == "sec" {
+		return ""
+	}
+	return strings.ReplaceAll(name, "/sec", "/s")
 }
 
 // number formats a value with two decimals and separated thousands.
@@ -262,14 +365,5 @@ func number(v float64) string {
 	case math.IsInf(v, -1):
 		return "-inf"
 	}
-	s := strconv.FormatFloat(v, 'f', 2, 64)
-	whole, frac, _ := strings.Cut(s, ".")
-	sign := ""
-	if strings.HasPrefix(whole, "-") {
-		sign, whole = "-", whole[1:]
-	}
-	for i := len(whole) - 3; i > 0; i -= 3 {
-		whole = whole[:i] + "," + whole[i:]
-	}
-	return sign + whole + "." + frac
+	return unit.Thousands(strconv.FormatFloat(v, 'f', 2, 64))
 }

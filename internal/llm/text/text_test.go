@@ -14,13 +14,13 @@ func TestIntervalsInTheTable(t *testing.T) {
 		Name: "Latency", Unit: "ms", Avg: 10, Dist: &result.Dist{}, Interval: &result.Interval{Low: 9, High: 12},
 		Intervals: map[string]result.Interval{"p99": {Low: 15, Open: true}},
 	}
-	rows := distRow(m, true)
-	if len(rows) != 2 || rows[1][1] != "9.00–12.00" {
+	rows := distRow(m, columnsOf, true)
+	if len(rows) != 2 || rows[1][1] != "9.00 ms–12.0 ms" {
 		t.Fatalf("%q", rows)
 	}
 	found := false
 	for _, cell := range rows[1] {
-		found = found || cell == "at least 15.00"
+		found = found || cell == "at least 15.0 ms"
 	}
 	if !found {
 		t.Errorf("%q", rows[1])
@@ -64,13 +64,65 @@ func TestMetricsIn80Columns(t *testing.T) {
 			}
 		}
 	}
-	f(false, "avg", "max", "p50", "p99", "(tokens/sec/user)")
-	f(true, "avg", "min", "max", "p50", "p90", "p95", "p99", "p99.9", "std", "at least ")
+	f(false, "avg", "max", "p50", "p99", "(tokens/s/user)")
+	f(true, "avg", "min", "max", "p50", "p90", "p95", "p99", "std", "at least ")
 	wide := Metrics(wideMetrics(), false, 200)
-	if !strings.Contains(wide, "Output Token Throughput Per User (tokens/sec/user)  3,474.46") || !strings.Contains(wide, "p99.9") {
+	if !strings.Contains(wide, "Output Token Throughput Per User (tokens/s/user)  3,474.46") || !strings.Contains(wide, "p99") || strings.Contains(wide, "p99.9") {
 		t.Errorf("a wide terminal has\n%s", wide)
 	}
-	if want := "  Request Throughput           3.33 requests/sec\n  Output Token Throughput  1,832.95 tokens/sec\n"; !strings.HasSuffix(wide, want) {
+	if want := "  Request Throughput           3.33 requests/s\n  Output Token Throughput  1,832.95 tokens/s\n"; !strings.HasSuffix(wide, want) {
 		t.Errorf("the totals are\n%s", wide)
 	}
+}
+
+// A percentile has a column where the requests of the level are enough for it; otherwise a line says how many it needs.
+func TestColumnsThatCanBeStated(t *testing.T) {
+	f := func(requests uint64, heads, needs string) {
+		t.Helper()
+		list := wideMetrics()
+		for i := range list {
+			if list[i].Dist != nil {
+				list[i].Dist.Count = requests
+			}
+		}
+		events := list[0]
+		events.Tag, events.Name, events.Dist = "inter_chunk_latency", "Inter Chunk Latency", &result.Dist{Count: 5000, Percentiles: list[0].Dist.Percentiles}
+		lines := strings.Split(Metrics(append(list, events), false, 200), "\n")
+		if got := strings.Join(strings.Fields(lines[0]), " "); got != "Metric avg min max "+heads {
+			t.Errorf("%d requests: %s", requests, got)
+		}
+		if got := strings.TrimSpace(lines[5]); needs != "" && got != needs || needs == "" && strings.Contains(got, "needs") {
+			t.Errorf("%d requests: %s", requests, got)
+		}
+	}
+	f(5, "p50 std", "p90 needs 10, p95 needs 20, p99 needs 100 requests; this level has 5")
+	f(15, "p50 p90 std", "p95 needs 20, p99 needs 100 requests; this level has 15")
+	f(80, "p50 p90 p95 std", "p99 needs 100 requests; this level has 80")
+	f(100, "p50 p90 p95 p99 std", "")
+	f(1000, "p50 p90 p95 p99 p99.9 std", "")
+}
+
+// The table of levels has the highest percentile that all of them can state.
+func TestLevelsHaveOneTail(t *testing.T) {
+	f := func(want string, requests ...uint64) {
+		t.Helper()
+		var levels []result.Level
+		for i, n := range requests {
+			list := wideMetrics()
+			for j := range list {
+				if list[j].Dist != nil {
+					list[j].Dist.Count = n
+				}
+			}
+			levels = append(levels, result.Level{Concurrency: i + 1, Client: result.Client{Requests: n}, Metrics: list})
+		}
+		head := strings.Split(Levels(levels, 200), "\n")[2]
+		if got := strings.Contains(head, "latency "+want); !got {
+			t.Errorf("%v: %s", requests, head)
+		}
+	}
+	f("p99", 100, 1000)
+	f("p95", 80, 1000)
+	f("p90", 12, 0)
+	f("p50", 5, 1000)
 }

@@ -30,6 +30,7 @@ type UsageError struct {
 	// ShowUsage: perf_analyzer prints its whole usage text before this one.
 	ShowUsage bool
 
+	badValue bool   // an option does not take its value
 	original string // perf_analyzer's sentence where it is another; Parse puts it in the place of Text
 	face     plan.Program
 	argv0    string
@@ -37,6 +38,9 @@ type UsageError struct {
 
 // Error returns the bare message.
 func (e *UsageError) Error() string { return e.Text }
+
+// BadValue tells that an option does not take its value; see option.BadValue.
+func (e *UsageError) BadValue() bool { return e.badValue }
 
 // Stderr returns all that belongs on the error stream, for a terminal of the given width: in perf_analyzer mode what
 // perf_analyzer prints, in redline one line and where to look.
@@ -109,7 +113,12 @@ func (r *raw) settleFleet() error {
 func (r *raw) scan(args []string) error {
 	strays, err := r.table.Parse(args)
 	if err != nil {
-		return r.worded(err)
+		bad := option.BadValue(err)
+		err = r.worded(err)
+		if u, ok := errors.AsType[*UsageError](err); ok {
+			u.badValue = bad
+		}
+		return err
 	}
 	if r.face == plan.Redline && len(strays) > 0 { // perf_analyzer ignores them
 		return line("%v", r.table.Unexpected(strays[0], 0))
@@ -133,14 +142,11 @@ func (r *raw) worded(err error) error {
 		return line("%v", err)
 	}
 	name, _, _ := strings.Cut(e.Form, " ")
-	rest, more := errors.AsType[*restError](err)
 	switch {
 	case errors.Is(err, cxx.ErrInvalid):
 		return failed(e.Form+". Invalid value provided: "+e.Value, cmp.Or(forms[name], fmt.Sprintf("%s does not take the value '%s'", name, e.Value)))
 	case errors.Is(err, cxx.ErrRange):
 		return aborted(fmt.Sprintf("Failed to parse %s. The number is out of range: %s", e.Form, e.Value), fmt.Sprintf("%s: the number %s is out of range", name, e.Value))
-	case more && strings.Contains(rest.text, ",") && (name == "--concurrency-range" || name == "--request-rate-range"):
-		return line("%s is START:END:STEP, such as 1:16:4, and no list: run the command once for each level", name)
 	}
 	return line("%v", err)
 }

@@ -4,8 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
+	"github.com/redline-bench/redline/internal/convert"
+	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/pace"
 	"github.com/redline-bench/redline/internal/pacompat/flags/cxx"
 	"github.com/redline-bench/redline/internal/plan"
@@ -24,7 +27,7 @@ var loadOptions = map[string]string{
 }
 
 // rangeForm is how a range of levels is written.
-const rangeForm = " is START, START:END or START:END:STEP, such as 8 or 1:16:4"
+const rangeForm = " is START, START:END, START:END:STEP or a list, such as 8, 1:16:4 or 1,4,16"
 
 // take claims the load mode for an option; only one option may.
 func (r *raw) take(m plan.Mode, hasValue bool) error {
@@ -65,6 +68,15 @@ func (r *raw) setConcurrency(v string) error {
 	if err := r.take(plan.Concurrency, true); err != nil {
 		return err
 	}
+	if strings.Contains(v, ",") && r.face == plan.Redline {
+		list, err := option.Ints(v)
+		load := &r.plan.Load
+		load.Levels = convert.All(list, func(n int) float64 { return float64(n) })
+		if err == nil {
+			load.Concurrency = plan.IntRange{Start: list[0], End: slices.Max(list), Step: 1}
+		}
+		return listed("--concurrency-range", err)
+	}
 	parts := strings.Split(v, ":")
 	if len(parts) > 3 {
 		return failed("--concurrency-range. The value does not match <start:end:step>.", "--concurrency-range"+rangeForm)
@@ -91,6 +103,13 @@ func (r *raw) setRate(v string) error {
 	if err := r.take(plan.RequestRate, true); err != nil {
 		return err
 	}
+	if strings.Contains(v, ",") && r.face == plan.Redline {
+		list, err := option.Floats(v)
+		if load := &r.plan.Load; err == nil {
+			load.Levels, load.Rate = list, plan.FloatRange{Start: list[0], End: slices.Max(list), Step: 1}
+		}
+		return listed("--request-rate-range", err)
+	}
 	parts := strings.Split(v, ":")
 	if len(parts) > 3 {
 		return failed("--request-rate-range. The value does not match <start:end:step>.", "--request-rate-range"+rangeForm)
@@ -107,6 +126,14 @@ func (r *raw) setRate(v string) error {
 		*dst = f
 	}
 	return r.upward("--request-rate-range", len(parts) > 1 && rate.End != 0 && rate.End < rate.Start, v)
+}
+
+// listed words an error of a list of levels.
+func listed(name string, err error) error {
+	if err != nil {
+		return line("%s %v", name, err)
+	}
+	return nil
 }
 
 // upward refuses a range that falls: perf_analyzer measures its start and ignores the rest.

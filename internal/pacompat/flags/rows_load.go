@@ -11,16 +11,20 @@ import (
 
 func (r *raw) loadRows() []option.Row {
 	load := &r.plan.Load
+	levels, concurrencies, rates := "START[:END[:STEP]]", "", ""
+	if r.face == plan.Redline {
+		levels, concurrencies, rates = "START[:END[:STEP]]|LIST", "; a list, such as 1,4,16, has a level for each number", "; a list, such as 50,100,400, has a level for each rate"
+	}
 	return option.Group("Load", []option.Row{
 		{
-			Long: "concurrency-range", Arg: "START[:END[:STEP]]", Default: "1:1:1",
+			Long: "concurrency-range", Arg: levels, Default: "1:1:1",
 			Help: "closed loop: keep this number of requests in flight, one level for each number. Shows the highest throughput of " +
-				"the server. END 0 continues until --latency-threshold is exceeded",
+				"the server. END 0 continues until --latency-threshold is exceeded" + concurrencies,
 			To: option.Func(r.setConcurrency),
 		}, {
-			Long: "request-rate-range", Arg: "START[:END[:STEP]]", Unit: "requests/s",
+			Long: "request-rate-range", Arg: levels, Unit: "requests/s",
 			Help: "open loop: send requests at this rate, even if earlier responses have not arrived, one level for each rate. " +
-				"Shows the latency that independent users would see",
+				"Shows the latency that independent users would see" + rates,
 			To: option.Func(r.setRate),
 		}, {
 			Long: "stages", Arg: "LIST", RedlineOnly: true,

@@ -49,7 +49,7 @@ func (r *raw) transportRows() []option.Row {
 				"fails. Limits the memory that a server can make the client use",
 			To: option.Bytes(&t.MaxResponse, 1, plan.MostResponse),
 		}, {
-			Long: "request-parameter", Arg: "NAME:VALUE:TYPE", Repeat: true, Secret: secret.Pair,
+			Long: "request-parameter", Arg: "NAME:VALUE:TYPE", Repeat: true, Secret: secret.Typed,
 			Help: "gRPC: custom parameter of every request; TYPE is string, int or bool",
 			To:   option.Func(r.addParameter),
 		},

@@ -113,6 +113,7 @@ func (r *raw) verifySearch() error {
 	falls := load.Concurrency.End < load.Concurrency.Start || load.Rate.End < load.Rate.Start
 	limit, binary := r.plan.Measure.LatencyLimit, load.Search == plan.Binary
 	return cmp.Or(
+		lineIf(binary && len(load.Levels) > 0, "--binary-search needs a range, as in --concurrency-range 1:64, not a list"),
 		refuseIf(unlimited && limit == 0, "The end of the search range and the latency limit can not be both 0 (or 0.0) simultaneously", "a range without an end needs a latency at which it ends: add -l TIME, such as -l 50ms"),
 		refuseIf(binary && unlimited, "The end of the range can not be 0 (or 0.0) for binary search mode.", "--binary-search needs the end of the range, as in --concurrency-range 1:64"),
 		refuseIf(binary && limit == 0, "The --latency-threshold cannot be 0 for binary search mode.", "--binary-search needs the latency to search for: add -l TIME, such as -l 50ms"),
@@ -134,8 +135,9 @@ func (r *raw) verifyWarmup() error {
 
 // severalLevels tells whether the load has several concurrencies, or several rates.
 func (r *raw) severalLevels() (concurrencies, rates bool) {
-	c, rate := r.plan.Load.Concurrency, r.plan.Load.Rate
-	return r.mode == plan.Concurrency && c.Start < c.End, r.mode == plan.RequestRate && rate.Start < rate.End
+	load := &r.plan.Load
+	c, rate, list := load.Concurrency, load.Rate, len(load.Levels) > 1
+	return r.mode == plan.Concurrency && (c.Start < c.End || list), r.mode == plan.RequestRate && (rate.Start < rate.End || list)
 }
 
 func (r *raw) verifyRequestCount() error {
@@ -143,15 +145,19 @@ func (r *raw) verifyRequestCount() error {
 	if n == 0 {
 		return nil
 	}
-	fewerThanSlots := r.mode == plan.Concurrency && n < r.plan.Load.Concurrency.Start
+	c, own := r.plan.Load.Concurrency, r.face == plan.Redline
+	most := c.Start
+	if own { // each level has as many requests
+		most = max(c.Start, c.End)
+	}
+	fewerThanSlots := r.mode == plan.Concurrency && n < most
 	fewerThanRate := r.mode == plan.RequestRate && float64(n)+1 <= r.plan.Load.Rate.Start && r.face == plan.PerfAnalyzer
 	severalConcurrencies, severalRates := r.severalLevels()
-	const ours = "--request-count is for one level: give one level, or use --duration TIME for each of several"
 	return cmp.Or(
-		refuseIf(fewerThanSlots, "--request-count can not be less than concurrency", "--request-count is lower than the concurrency: send at least as many requests"),
-		refuseIf(severalConcurrencies, "--request-count not supported with multiple concurrency values in one run", ours),
+		refuseIf(fewerThanSlots, "--request-count can not be less than concurrency", "--request-count is lower than the highest concurrency: send at least as many requests"),
+		refuseIf(severalConcurrencies && !own, "--request-count not supported with multiple concurrency values in one run", ""),
 		refuseIf(fewerThanRate, "--request-count can not be less than request rate", "--request-count is lower than the rate: send at least as many requests"),
-		refuseIf(severalRates, "--request-count not supported with multiple request rate values in one run", ours),
+		refuseIf(severalRates && !own, "--request-count not supported with multiple request rate values in one run", ""),
 	)
 }
 
@@ -229,7 +235,7 @@ func (r *raw) verifySegment() error {
 		return nil
 	}
 	load, m := &r.plan.Load, &r.plan.Measure
-	c, rate := load.Concurrency, load.Rate
+	severalConcurrencies, severalRates := r.severalLevels()
 	ends := m.RequestCount > 0 || m.OneWindow || len(load.Stages) > 0 ||
 		r.mode == plan.SessionConcurrency || r.mode == plan.FixedSchedule || r.mode == plan.PeriodicConcurrency
 	switch {
@@ -239,7 +245,7 @@ func (r *raw) verifySegment() error {
 		return line("--segment and --enable-mpi exclude each other")
 	case m.Calibrate:
 		return line("--segment and --calibrate exclude each other: run 'redline calibrate' on each machine")
-	case r.mode == plan.Concurrency && (c.End == 0 || c.End > c.Start), r.mode == plan.RequestRate && (rate.End == 0 || rate.End > rate.Start):
+	case severalConcurrencies, severalRates, r.mode == plan.Concurrency && load.Concurrency.End == 0, r.mode == plan.RequestRate && load.Rate.End == 0:
 		return line("--segment needs a load with one level: the parts of a load do not know how the others measured a level")
 	case !ends:
 		return line("--segment needs a load with an end, so that all parts end together: add --duration, --request-count or --stages")

@@ -12,6 +12,7 @@ func PerfAnalyzer(p *plan.Plan) {
 	t := &p.Target
 	t.Loose = true // perf_analyzer limits no response
 	t.Extensions = plan.NeedExtensions
+	t.LibcurlAgent = true
 	t.LazyDial, t.StrictRepository, t.OpaqueMessages = true, true, true
 
 	l := &p.Load

@@ -33,6 +33,8 @@ type View struct {
 	Verdict     result.State       `json:"verdict"`
 	Meaning     string             `json:"meaning"` // of the verdict, in a sentence
 	Reasons     []report.Reason    `json:"reasons,omitempty"`
+	Notes       []string           `json:"notes,omitempty"`    // what keeps the verdict from being misread
+	Untested    bool               `json:"untested,omitempty"` // valid, without a test of stability
 	Judged      bool               `json:"judged"`
 	Checks      []result.Check     `json:"checks,omitempty"`
 	Goodput     string             `json:"goodput,omitempty"` // bounds of a good request
@@ -69,11 +71,13 @@ type LevelView struct {
 	Open  bool    `json:"open,omitempty"`  // requests follow a schedule
 	Load  float64 `json:"load"`            // concurrency or rate
 	// Stages are the requested rates of a level that changes: from, to, seconds.
-	Stages   [][3]float64 `json:"stages,omitempty"`
-	State    string       `json:"state"` // stable, unstable, too short, unfinished, over the limit
-	Reason   string       `json:"reason,omitempty"`
-	Requests uint64       `json:"requests"`
-	Failed   uint64       `json:"failed"`
+	Stages [][3]float64 `json:"stages,omitempty"`
+	// Changes: the rate or the concurrency is not the same all the time.
+	Changes  bool   `json:"changes,omitempty"`
+	State    string `json:"state"` // stable, unstable, too short, unfinished, over the limit
+	Reason   string `json:"reason,omitempty"`
+	Requests uint64 `json:"requests"`
+	Failed   uint64 `json:"failed"`
 	// FailedEver of RequestsEver failed over the whole level; Failed and Requests are those of the windows.
 	FailedEver   uint64 `json:"failed_ever"`
 	RequestsEver uint64 `json:"requests_ever"`
@@ -184,7 +188,7 @@ func round(v float64) float64 {
 func NewView(name string, res *result.Result) *View {
 	v := &View{
 		Name: name, Tool: res.Tool, Version: res.Version, Command: res.Command, CommandLine: cleantext.Block(res.CommandLine, 4000), Label: res.Label,
-		Scenario: cleantext.Line(res.Scenario), Verdict: res.Verdict.State, Meaning: report.Meaning(res), Reasons: report.Reasons(res), Judged: res.Verdict.State.Judged(), Checks: cleanChecks(res.Checks), Goodput: res.GoodputBounds,
+		Scenario: cleantext.Line(res.Scenario), Verdict: res.Verdict.State, Meaning: report.Meaning(res), Reasons: report.Reasons(res), Notes: report.Notes(res), Untested: report.Untested(res), Judged: res.Verdict.State.Judged(), Checks: cleanChecks(res.Checks), Goodput: res.GoodputBounds,
 		Error: cleantext.Line(res.Error), Interrupted: res.Interrupted, Environment: res.Environment, Workload: res.Workload, Levels: []LevelView{},
 	}
 	if res.StartUnixNs > 0 {
@@ -254,6 +258,7 @@ func levelView(lv *result.Level) LevelView {
 		OverheadPct: round(c.OverheadPercent), Failures: cleanFailures(lv.Failures), Health: lv.Health, Metrics: lv.Metrics,
 		Workers: workerViews(lv.Workers),
 	}
+	out.Changes = len(lv.Stages) > 0
 	if lv.Concurrency > 0 {
 		out.Load = float64(lv.Concurrency)
 	}

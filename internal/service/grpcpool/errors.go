@@ -47,7 +47,7 @@ func (s *Server) StatusError(code int, message string) *service.Error {
 // statusText is the server's message, or where it sent none, the status.
 func statusText(code int, message string) (string, error) {
 	if message != "" {
-		return service.Clip(message), nil
+		return service.Said(message), nil
 	}
 	return "the server answered with gRPC status " + strconv.Itoa(code) + " and no message", service.ErrNoMessage
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/release"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/service/clienttls"
 	"github.com/redline-bench/redline/internal/service/http2pool"
@@ -107,7 +108,7 @@ func (s *Server) Encoding() string { return s.encoding }
 func (s *Server) Header(path string) *h2.Header { return s.header(path, s.encoding) }
 
 func (s *Server) header(path, encoding string) *h2.Header {
-	return h2.Request{Authority: s.addr, Secure: s.tls != nil, Path: path, Encoding: encoding, Metadata: s.meta}.Header()
+	return h2.Request{Authority: s.addr, Secure: s.tls != nil, Path: path, Encoding: encoding, Agent: release.Agent(), Metadata: s.meta}.Header()
 }
 
 // metadata turns the user's headers into gRPC metadata: names in lower case, binary values in base64.

@@ -8,8 +8,8 @@ import (
 	"github.com/redline-bench/redline/internal/plan"
 )
 
-// agent is the User-Agent of Triton's C++ client.
-const agent = "libcurl-agent/1.0"
+// libcurl is the User-Agent of Triton's C++ client.
+const libcurl = "libcurl-agent/1.0"
 
 // checkHeader refuses what would break the request, or contradict what is computed.
 func checkHeader(h plan.Header, own []string) error {
@@ -46,7 +46,7 @@ func (s *Server) AppendStart(b []byte, method, path string) []byte {
 	b = append(b, strings.TrimLeft(host, " ")...)
 	b = append(b, "\r\n"...)
 	if !s.Given("user-agent") {
-		b = append(b, "User-Agent: "+agent+"\r\n"...)
+		b = append(b, "User-Agent: "+s.agent+"\r\n"...)
 	}
 	if !s.Given("accept") {
 		b = append(b, "Accept: */*\r\n"...)

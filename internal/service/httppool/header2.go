@@ -28,7 +28,7 @@ func (s *Server) Fields(method, path, ctype string) []h2.Field {
 		{Name: ":path", Value: s.base + path},
 	}
 	for _, own := range []h2.Field{
-		{Name: "user-agent", Value: agent},
+		{Name: "user-agent", Value: s.agent},
 		{Name: "accept", Value: "*/*"},
 		{Name: "content-type", Value: ctype},
 	} {

@@ -5,7 +5,7 @@
 // of the request. The engine usually sends the next request from within that report, so that a closed loop hands nothing over
 // between goroutines and allocates nothing. See slot.go for the rules.
 //
-// Server is the address, its TLS and the headers that every request carries. They are those of libcurl, which most
+// Server is the address, its TLS and the headers that every request carries. Apart from the User-Agent they are those of libcurl, which most
 // clients of inference servers use, so that a server sees the same traffic from this one.
 package httppool
 

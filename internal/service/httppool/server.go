@@ -11,6 +11,7 @@ import (
 
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/release"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/service/clienttls"
 	"github.com/redline-bench/redline/internal/wire/budget"
@@ -25,6 +26,7 @@ type Server struct {
 	base    string // path before that of a request, without the slash at its end
 	secure  bool
 	tls     *tls.Config
+	agent   string // User-Agent, unless the headers have one
 	headers []plan.Header
 	names   map[string]string // headers by lower-case name
 	sources []netip.Addr      // to connect from
@@ -48,6 +50,9 @@ func NewServer(t plan.Target, own ...string) (*Server, error) {
 			return nil, fmt.Errorf("source address: %w", err)
 		}
 		s.sources = append(s.sources, a)
+	}
+	if s.agent = release.Agent(); t.LibcurlAgent {
+		s.agent = libcurl
 	}
 	s.headers, s.names, s.limit, s.held = t.Headers, map[string]string{}, t.ResponseLimit(0), budget.New(t.HeldLimit(0))
 	for _, h := range t.Headers {

@@ -14,9 +14,9 @@ const quoteLimit = 4 << 10
 
 func quote(b []byte) string {
 	if len(b) > quoteLimit {
-		return string(b[:quoteLimit]) + "..."
+		return service.Said(string(b[:quoteLimit])) + "..."
 	}
-	return string(b)
+	return service.Said(string(b))
 }
 
 // errorMark is what the data of an error event holds. Inside of a JSON string its quotes would be escaped.

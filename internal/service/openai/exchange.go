@@ -161,7 +161,7 @@ func (x *exchange) Reply(c *service.Call, r *wire.Reply) *service.Error {
 	case !good(r.Status):
 		return &service.Error{
 			Op: service.OpInfer, Class: record.Server, Code: r.Status,
-			Err: &service.StatusError{Status: r.Status, RetryAfter: string(r.Retry), Body: quote(body)},
+			Err: &service.StatusError{Status: r.Status, RetryAfter: service.Said(string(r.Retry)), Body: quote(body)},
 		}
 	}
 	if err := checkBody(r.Type, body); err != nil {

@@ -151,5 +151,5 @@ func isGzip(encoding []byte) bool {
 func isDeflate(encoding []byte) bool { return bytes.EqualFold(encoding, []byte("deflate")) }
 
 func unsupported(encoding []byte) error {
-	return fmt.Errorf("its content encoding %q is not supported: ask for gzip, deflate or none", service.Clip(string(encoding)))
+	return fmt.Errorf("its content encoding %q is not supported: ask for gzip, deflate or none", service.Said(string(encoding)))
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/release"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/service/openai"
 	"github.com/redline-bench/redline/internal/tensor"
@@ -31,7 +32,7 @@ func TestRequestBytes(t *testing.T) {
 		tg.Headers = []plan.Header{{Name: "Authorization", Value: "Bearer abc"}}
 		k, calls := open(t, newService(t, tg), body, 1)
 		k.run(calls, 1)
-		want := "POST /v1/chat/completions HTTP/1.1\r\nHost: " + tg.URL + "\r\nUser-Agent: libcurl-agent/1.0\r\nAccept: */*\r\n" +
+		want := "POST /v1/chat/completions HTTP/1.1\r\nHost: " + tg.URL + "\r\nUser-Agent: " + release.Agent() + "\r\nAccept: */*\r\n" +
 			"Content-Type: application/json\r\nAuthorization: Bearer abc\r\nContent-Length: "
 		if !strings.HasPrefix(got.head, want) || got.body != body {
 			t.Errorf("sent %q, %d bytes of body", got.head, len(got.body))

@@ -164,7 +164,7 @@ const errorLimit = 1 << 10
 func (x exchange) Reply(c *service.Call, r *wire.Reply) *service.Error {
 	if r.Status != 200 {
 		line := bytes.Join(bytes.Fields(r.Body[:min(len(r.Body), errorLimit)]), []byte{' '})
-		return &service.Error{Op: service.OpInfer, Class: record.Server, Code: r.Status, Err: &service.StatusError{Status: r.Status, Body: string(line)}}
+		return &service.Error{Op: service.OpInfer, Class: record.Server, Code: r.Status, Err: &service.StatusError{Status: r.Status, Body: service.Said(string(line))}}
 	}
 	c.Rec.Responses = 1
 	x.sink.Response(c, r.Body, r.End, false)

@@ -66,7 +66,7 @@ func failure(text *C.char) error {
 		return nil
 	}
 	defer C.free(unsafe.Pointer(text))
-	return errors.New(C.GoString(text))
+	return errors.New(service.Said(C.GoString(text)))
 }
 
 // told is a failure of Triton's, where it has a code of Triton's.

@@ -220,7 +220,7 @@ func (s *slot) answer(e *C.rl_event, outputs []C.rl_tensor, c *service.Call, at 
 	t, rec := s.lane.t, &c.Rec
 	switch {
 	case e.error != nil:
-		what, text := service.ResponseFailed, C.GoString(e.error)
+		what, text := service.ResponseFailed, service.Said(C.GoString(e.error))
 		if e.marks&C.RL_UNSENT != 0 {
 			what = service.RequestRefused
 		}

@@ -1,5 +1,5 @@
 // Package prom gives the numbers of a run to Prometheus: as a page that is scraped, or sent by remote write. Latencies are native
-// histograms, which keep 32 buckets in each doubling; a scraper that knows only the text format gets one bucket per doubling.
+// histograms, which keep 32 buckets in each doubling; classic ones, in the text format and by default in remote write, have four.
 package prom
 
 import (
@@ -33,8 +33,13 @@ func pairs(labels []Label) []*dto.LabelPair {
 			out = append(out, &dto.LabelPair{Name: new(l.Name), Value: new(l.Value)})
 		}
 	}
-	slices.SortFunc(out, func(a, b *dto.LabelPair) int { return strings.Compare(a.GetName(), b.GetName()) })
-	return out
+	return sorted(out)
+}
+
+// sorted sorts labels by their names, as remote write demands.
+func sorted(list []*dto.LabelPair) []*dto.LabelPair {
+	slices.SortFunc(list, func(a, b *dto.LabelPair) int { return strings.Compare(a.GetName(), b.GetName()) })
+	return list
 }
 
 // Families are all metrics of a tally. Every sample has the labels of the run.

@@ -3,15 +3,12 @@ package prom
 import (
 	"fmt"
 	"io"
-	"math"
 	"net/http"
 	"strconv"
 	"strings"
 
 	dto "github.com/prometheus/client_model/go"
 	"google.golang.org/protobuf/encoding/protodelim"
-
-	"github.com/redline-bench/redline/internal/telemetry"
 )
 
 // Serve answers a scrape: in protobuf, which has native histograms, if the scraper takes it, else as text.
@@ -41,7 +38,7 @@ func WriteText(w io.Writer, list []*dto.MetricFamily) {
 			case m.Gauge != nil:
 				line(w, f.GetName(), labels, m.Gauge.GetValue())
 			case m.Histogram != nil:
-				classic(w, f.GetName(), labels, m.Histogram)
+				writeClassic(w, f.GetName(), labels, m.Histogram)
 			}
 		}
 	}
@@ -54,37 +51,15 @@ func line(w io.Writer, name, labels string, v float64) {
 	fmt.Fprintf(w, "%s%s %s\n", name, labels, strconv.FormatFloat(v, 'g', -1, 64))
 }
 
-// The doublings of a histogram as text end at 2^-17 s (8 µs) to 2^9 s (512 s). They do not depend on the values: a bucket that
-// appeared in the middle of a run would have no rate.
-const (
-	lowestPower  = -17
-	highestPower = 9
-)
-
-// classic writes a native histogram with one bucket per doubling.
-func classic(w io.Writer, name, labels string, h *dto.Histogram) {
-	sums := map[int]uint64{} // by the power of two at which the doubling ends
-	at, count, k := 0, int64(0), 0
-	for _, span := range h.PositiveSpan {
-		at += int(span.GetOffset())
-		for range span.GetLength() {
-			count += h.PositiveDelta[k]
-			k++
-			power := int(math.Ceil(float64(at) / (1 << telemetry.Scale)))
-			sums[max(power, lowestPower)] += uint64(count)
-			at++
-		}
-	}
+// writeClassic writes a histogram as a series for each of its buckets, their sum and their count.
+func writeClassic(w io.Writer, name, labels string, h *dto.Histogram) {
 	comma := labels
 	if comma != "" {
 		comma += ","
 	}
-	total := h.GetZeroCount()
-	for p := lowestPower; p <= highestPower; p++ {
-		total += sums[p]
-		line(w, name+"_bucket", comma+`le="`+strconv.FormatFloat(math.Exp2(float64(p)), 'g', -1, 64)+`"`, float64(total))
+	for _, b := range classic(h) {
+		line(w, name+"_bucket", comma+`le="`+b.le+`"`, float64(b.count))
 	}
-	line(w, name+"_bucket", comma+`le="+Inf"`, float64(h.GetSampleCount()))
 	line(w, name+"_sum", labels, h.GetSampleSum())
 	line(w, name+"_count", labels, float64(h.GetSampleCount()))
 }

@@ -115,7 +115,7 @@ func TestRemoteWrite(t *testing.T) {
 	send := func(address string) result.Sent {
 		t.Helper()
 		tally := counted().NewReader()
-		w, err := prom.OpenRemoteWriter(t.Context(), address, func() []*dto.MetricFamily { return prom.Families(tally) })
+		w, err := prom.OpenRemoteWriter(t.Context(), address, prom.FormsOf("both"), func() []*dto.MetricFamily { return prom.Families(tally) })
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,7 @@ import (
 	"math"
 	"net/http"
 	"net/url"
+	"slices"
 	"sync"
 	"time"
 
@@ -34,6 +35,7 @@ type RemoteWriter struct {
 	address string
 	url     string
 	user    *url.Userinfo
+	forms   Forms
 	read    func() []*dto.MetricFamily
 	client  *http.Client
 	cancel  context.CancelFunc
@@ -53,13 +55,21 @@ func CheckURL(address string) error {
 	return nil
 }
 
+// Forms are the forms in which histograms are sent. A Prometheus stores native ones only if that is enabled.
+type Forms struct{ Classic, Native bool }
+
+// FormsOf are the forms that an option names: classic, native or both.
+func FormsOf(name string) Forms {
+	return Forms{Classic: name != "native", Native: name == "native" || name == "both"}
+}
+
 // OpenRemoteWriter starts to send what read gives.
-func OpenRemoteWriter(ctx context.Context, address string, read func() []*dto.MetricFamily) (*RemoteWriter, error) {
+func OpenRemoteWriter(ctx context.Context, address string, forms Forms, read func() []*dto.MetricFamily) (*RemoteWriter, error) {
 	u, err := url.Parse(address)
 	if err != nil {
 		return nil, err
 	}
-	w := &RemoteWriter{address: secret.PublicURL(address), user: u.User, read: read, client: &http.Client{}}
+	w := &RemoteWriter{address: secret.PublicURL(address), user: u.User, forms: forms, read: read, client: &http.Client{}}
 	u.User = nil
 	w.url = u.String()
 	ctx, w.cancel = context.WithCancel(ctx)
@@ -81,7 +91,7 @@ func (w *RemoteWriter) Close(ctx context.Context) result.Sent {
 // send sends one message and counts it. One that the end of the run cancels does not count: the last message has its content.
 func (w *RemoteWriter) send(ctx context.Context) {
 	w.at = max(time.Now().UnixMilli(), w.at+1) // a receiver refuses two values of one time
-	body := encode(w.read(), w.at)
+	body := encode(w.read(), w.forms, w.at)
 	limited, cancel := context.WithTimeout(ctx, writeLimit)
 	defer cancel()
 	err := w.post(limited, snappy.Encode(nil, body))
@@ -120,6 +130,9 @@ func (w *RemoteWriter) post(ctx context.Context, body []byte) error {
 	defer resp.Body.Close()
 	text, _ := io.ReadAll(io.LimitReader(resp.Body, 200)) // the reason of a refusal
 	if resp.StatusCode/100 != 2 {
+		if bytes.Contains(text, []byte("native histograms are disabled")) {
+			return errors.New("native histograms are disabled there: use --prometheus-histograms classic, or enable them")
+		}
 		return fmt.Errorf("status %s: %s", resp.Status, bytes.TrimSpace(text))
 	}
 	return nil
@@ -127,19 +140,29 @@ func (w *RemoteWriter) post(ctx context.Context, body []byte) error {
 
 // encode writes the message WriteRequest of the protocol, version 1. Its fields: WriteRequest.timeseries 1; TimeSeries.labels 1,
 // samples 2, histograms 4; Label.name 1, value 2; Sample.value 1, timestamp 2.
-func encode(list []*dto.MetricFamily, at int64) []byte {
+func encode(list []*dto.MetricFamily, forms Forms, at int64) []byte {
 	var out []byte
+	sample := func(name string, labels []*dto.LabelPair, v float64) {
+		s := protowire.AppendFixed64(protowire.AppendTag(nil, 1, protowire.Fixed64Type), math.Float64bits(v))
+		out = appendMessage(out, 1, appendMessage(appendLabels(nil, name, labels), 2, appendInt(s, 2, uint64(at))))
+	}
 	for _, f := range list {
 		for _, m := range f.Metric {
-			series := appendLabels(nil, f.GetName(), m.Label)
-			if m.Histogram != nil {
-				series = appendMessage(series, 4, histogramOf(m.Histogram, at))
-			} else {
-				v := m.GetCounter().GetValue() + m.GetGauge().GetValue() // one of them is set
-				sample := protowire.AppendFixed64(protowire.AppendTag(nil, 1, protowire.Fixed64Type), math.Float64bits(v))
-				series = appendMessage(series, 2, appendInt(sample, 2, uint64(at)))
+			name, h := f.GetName(), m.Histogram
+			if h == nil {
+				sample(name, m.Label, m.GetCounter().GetValue()+m.GetGauge().GetValue()) // one of them is set
+				continue
 			}
-			out = appendMessage(out, 1, series)
+			if forms.Native {
+				out = appendMessage(out, 1, appendMessage(appendLabels(nil, name, m.Label), 4, histogramOf(h, at)))
+			}
+			if forms.Classic {
+				for _, b := range classic(h) {
+					sample(name+"_bucket", sorted(append(slices.Clone(m.Label), &dto.LabelPair{Name: new("le"), Value: &b.le})), float64(b.count))
+				}
+				sample(name+"_sum", m.Label, h.GetSampleSum())
+				sample(name+"_count", m.Label, float64(h.GetSampleCount()))
+			}
 		}
 	}
 	return out

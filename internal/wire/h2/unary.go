@@ -18,6 +18,7 @@ type Request struct {
 	Secure    bool // over TLS
 	Path      string
 	Encoding  string // of the messages sent: "", gzip or deflate
+	Agent     string // User-Agent
 	Metadata  []Field
 }
 
@@ -34,7 +35,7 @@ func (r Request) Header() *Header {
 		{Name: ":authority", Value: r.Authority},
 		{Name: "te", Value: "trailers"},
 		{Name: "content-type", Value: "application/grpc"},
-		{Name: "user-agent", Value: "redline"},
+		{Name: "user-agent", Value: r.Agent},
 		{Name: "grpc-accept-encoding", Value: "identity, deflate, gzip"},
 	}}
 	if r.Encoding != "" {

@@ -138,6 +138,7 @@ func shorten(p *plan.Plan) {
 		rate := pace.StagesRate(load.Stages)
 		load.Rate, load.Stages = plan.FloatRange{Start: rate, End: rate, Step: 1}, nil
 	}
+	load.Levels = load.Levels[:min(len(load.Levels), floorMaxLevels)]
 	c, r := &load.Concurrency, &load.Rate
 	if load.Mode == plan.RequestRate {
 		slowest := time.Duration(floorRequests / r.Start * float64(time.Second))

@@ -50,7 +50,7 @@ func (w *Watch) Request(r *record.Record, events []record.Event, data []byte) er
 func (w *Watch) End(boundaries []int64) error {
 	took, usage := time.Duration(clock.Now()-w.from), vitals.Read().Since(w.before)
 	w.level.Client = w.win.Client(took)
-	w.level.Health = w.win.Health(measure.Load{Wall: took, CPU: usage.CPU, Busy: usage.Busy})
+	w.level.Health = w.win.Health(measure.Load{Wall: took, Usage: usage})
 	w.level.Windows = []result.Window{{Client: w.level.Client}}
 	return w.Exporter.End(boundaries)
 }

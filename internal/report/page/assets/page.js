@@ -6,17 +6,20 @@
   const at = (summary, p) => { const q = summary.p.find((x) => x[0] === p); return q ? q[1] : null; };
   // enough tells whether n values have a percentile p: one of them at least lies beyond it.
   const enough = (n, p) => n * (100 - p) >= 100 - 1e-6;
+  // tailOf is the highest percentile up to p99 that levels with requests have enough of them for.
+  const tailOf = (levels) => [99, 95, 90].find((p) => levels.every((l) => !l.requests || enough(l.requests, p))) || 50;
   // pct words a percentile of n latencies. If requests in flight at the end leave it open, it is a lower bound.
   const pct = (summary, p, n) => (!enough(n, p) ? "–" : (summary.at_least && summary.at_least.includes(p) ? "≥ " : "") + dur(at(summary, p)));
 
   function verdict(run) {
     const state = run.live ? "running" : run.verdict || "unknown";
-    const box = el("section", { class: "verdict " + state, "aria-label": "verdict" });
+    const box = el("section", { class: "verdict " + state + (run.untested ? " untested" : ""), "aria-label": "verdict" });
     if (run.live) box.append(el("b", { class: "live" }, "Running"), el("span", {}, ": the results below are those up to now"));
     else box.append(el("b", {}, state), run.verdict ? ": " + run.meaning : "");
     const reasons = run.reasons || [];
     if (run.error && !reasons.some((r) => r.what.includes(run.error))) box.append(el("p", {}, run.error));
     if (reasons.length) box.append(el("ul", {}, reasons.map((r) => el("li", {}, r.what.map((w) => el("div", {}, w)), r.try ? el("div", { class: "try" }, "Try: ", unbroken(r.try)) : null))));
+    box.append(...(run.notes || []).map((n) => el("p", {}, n)));
     return box;
   }
 
@@ -61,27 +64,27 @@
   }
 
   const metric = (l, tag) => (l.metrics || []).find((m) => m.tag === tag);
-  // words are AIPerf's tags as the page calls them.
-  const words = { time_to_first_token: "first token", inter_token_latency: "next tokens", request_latency: "request", output_token_throughput_per_user: "a user's tokens/s" };
-  const goodputBounds = (run) => (run.goodput || "").split(" ").filter(Boolean).map((b) => { const [name, v] = b.split(":"); return (words[name] || name.replaceAll("_", " ")) + (/throughput/.test(name) ? " ≥ " + v : " ≤ " + durTick(Number(v))).replaceAll(" ", "\u00a0"); }).join(", ");
+  // nameOf is the name of a metric by its tag.
+  const nameOf = (run, tag) => (run.levels.map((l) => metric(l, tag)).find(Boolean) || { name: tag.replaceAll("_", " ") }).name;
+  const goodputBounds = (run) => (run.goodput || "").split(" ").filter(Boolean).map((b) => { const [tag, v] = b.split(":"); return nameOf(run, tag) + (/throughput/.test(tag) ? " ≥ " + v : " ≤ " + durTick(Number(v))).replaceAll(" ", "\u00a0"); }).join(", ");
 
   function tiles(run) {
     const b = best(run);
     if (!b) return el("p", { class: "note" }, "No level was measured.");
     const requests = run.levels.reduce((n, l) => n + l.requests, 0), ever = run.levels.reduce((n, l) => n + l.requests_ever, 0), failed = run.levels.reduce((n, l) => n + l.failed_ever, 0);
     const tile = (name, value, note, cls) => el("div", { class: "tile" }, el("span", {}, name), el("b", { class: cls }, value), note ? el("i", {}, note) : null);
-    const p99 = enough(b.requests, 99), where = run.whole ? "of all classes" : "at " + b.name;
+    const tail = tailOf([b]), latency = speaks(run) ? "Request Latency" : "Latency", where = run.whole ? "of all classes" : "at " + b.name;
     const out = [
-      tile("Throughput", rate(b.throughput) + " /s", where),
-      tile("Median latency", some(b, at(b.latency, 50) ?? b.latency.avg), where),
-      p99 ? tile("p99 latency", pct(b.latency, 99, b.requests), where + (b.open ? ", from the schedule" : "")) : tile("Longest latency", some(b, b.latency.max), b.requests ? "too few requests for a p99" : "no request succeeded"),
+      tile(speaks(run) ? "Request Throughput" : "Throughput", rate(b.throughput) + " /s", where),
+      tile(latency + " p50", some(b, at(b.latency, 50) ?? b.latency.avg), where),
+      tail > 50 ? tile(latency + " p" + tail, pct(b.latency, tail, b.requests), where + (b.open ? ", from the schedule" : "")) : tile(latency + ", longest", some(b, b.latency.max), b.requests ? "p90 needs 10 requests" : "no request succeeded"),
       tile("Requests", num(requests), (run.classes ? run.classes.length + " classes" : run.levels.length + (run.levels.length === 1 ? " level" : " levels")) + (run.seconds ? ", " + lasted(run.seconds) : "")),
       tile("Failed", failed ? num(failed) : "none", failed ? num((100 * failed) / ever, 3) + " % of all requests" : "of " + num(requests) + " requests", failed ? "bad" : null),
     ];
     const first = [];
-    for (const [tag, name] of [["time_to_first_token", "First token"], ["inter_token_latency", "Next tokens"], ["output_token_throughput", "Tokens"]]) {
+    for (const tag of ["time_to_first_token", "inter_token_latency", "output_token_throughput"]) {
       const m = metric(b, tag);
-      if (m) first.push(tile(name, m.unit === "ms" ? dur(m.avg) : rate(m.avg) + " /s", (m.unit === "ms" ? "average" : "in all") + ", " + where));
+      if (m) first.push(tile(m.name, m.unit === "ms" ? dur(m.avg) : rate(m.avg) + " tokens/s", (m.unit === "ms" ? "average" : "in all") + ", " + where));
     }
     const good = metric(b, "goodput"), share = metric(b, "good_request_fraction");
     if (good) first.push(tile("Goodput", rate(good.avg) + " /s", (share ? num(share.avg * 100, 3) + " % kept " : "") + (goodputBounds(run) || "the bounds")));
@@ -126,9 +129,9 @@
     const of = (tag, p) => (l) => { const m = metric(l, tag); return m && stat(m, p); };
     const bounds = [...new Set(runs.map(goodputBounds).filter(Boolean))];
     return [
-      against(runs, "Time to first token against load", "From the send, or the schedule, to the first token.", "ms", [["p50", of("time_to_first_token", 50)], ["p99", of("time_to_first_token", 99)]]),
-      against(runs, "Time per token against load", "Of the tokens after the first.", "ms", [["average", of("inter_token_latency", "avg")], ["p99", of("inter_token_latency", 99)]]),
-      against(runs, "Tokens per second against load", "Output tokens of all responses together.", "plain", [["tokens/s", of("output_token_throughput", "avg")]]),
+      against(runs, "Time to First Token against load", "From the send, or the schedule, to the first token.", "ms", [["p50", of("time_to_first_token", 50)], ["p99", of("time_to_first_token", 99)]]),
+      against(runs, "Inter Token Latency against load", "The mean time of a response from a token to the next.", "ms", [["average", of("inter_token_latency", "avg")], ["p99", of("inter_token_latency", 99)]]),
+      against(runs, "Output Token Throughput against load", "Of all responses together.", "plain", [["tokens/s", of("output_token_throughput", "avg")]]),
       bounds.length ? against(runs, "Goodput against load", "Requests per second, and those that kept " + bounds.join(" or ") + ".", "plain", [["goodput/s", of("goodput", "avg")], ["all requests/s", (l) => l.throughput]]) : null,
     ];
   }
@@ -173,12 +176,12 @@
 
   // tokenCurves are the distributions of the first token and of the next ones, as far as there are values behind them.
   function tokenCurves(runs) {
-    return [["time_to_first_token", "Time to first token by percentile"], ["inter_token_latency", "Time per token by percentile"]].map(([name, title]) => {
+    return ["time_to_first_token", "inter_token_latency"].map((name) => {
       const parts = runs.flatMap((run, r) => run.levels.map((l) => ({ l, m: metric(l, name) })).filter((x) => x.m && x.m.dist).map(({ l, m }, i) => {
         const shown = (m.dist.percentiles || []).filter((q) => enough(m.dist.count, q.p));
         return { name: tag(run, runs) + l.name, n: m.dist.count, xs: shown.map((q) => nines(q.p / 100)), ys: shown.map((q) => q.v), line: levelLine(r, i, runs) };
       })).filter((p) => p.xs.length);
-      return percentiles(title, parts);
+      return percentiles(parts.length ? nameOf(runs[0], name) + " by percentile" : "", parts);
     });
   }
 
@@ -229,9 +232,9 @@
     const rates = classing.rates(l, levels);
     out.push(lines({ title: "Requests per second", note: rates.note, x, y: { unit: "plain" }, xs: rates.xs, series: rates.series, bands: used }));
     out.push(lines({ title: "In flight", note: "Requests at the server at a time" + (l.health.asked_in_flight && l.load ? "; requested: " + num(l.load) : "") + ".", x, y: { unit: "plain" }, xs, bands: used, series: [{ name: "in flight", values: t.in_flight, fill: true, color: 3 }] }));
-    if (t.first_p50) out.push(lines({ title: t.tokens ? "Time to first token" : "Time to first response", note: "Of the requests that ended then.", x, y: { unit: "ms" }, xs, bands: used, series: [{ name: "p50", values: t.first_p50 }, { name: "p99", values: t.first_p99, color: 2 }] }));
-    if (t.gap_p50) out.push(lines({ title: "Time between tokens", note: "From one event of a response to the next.", x, y: { unit: "ms" }, xs, bands: used, series: [{ name: "p50", values: t.gap_p50 }, { name: "p99", values: t.gap_p99, color: 2 }] }));
-    if (t.tokens) out.push(lines({ title: "Tokens per second", note: "Of all responses together, by the time of their arrival.", x, y: { unit: "plain" }, xs, bands: used, series: [{ name: "tokens", values: t.tokens, fill: true, color: 4 }] }));
+    if (t.first_p50) out.push(lines({ title: t.tokens ? "Time to First Token" : "Time to first response", note: "Of the requests that ended then.", x, y: { unit: "ms" }, xs, bands: used, series: [{ name: "p50", values: t.first_p50 }, { name: "p99", values: t.first_p99, color: 2 }] }));
+    if (t.gap_p50) out.push(lines({ title: "Inter Chunk Latency", note: "From one event of a response to the next.", x, y: { unit: "ms" }, xs, bands: used, series: [{ name: "p50", values: t.gap_p50 }, { name: "p99", values: t.gap_p99, color: 2 }] }));
+    if (t.tokens) out.push(lines({ title: "Output Token Throughput", note: "Tokens per second of all responses together, by the time of their arrival.", x, y: { unit: "plain" }, xs, bands: used, series: [{ name: "tokens", values: t.tokens, fill: true, color: 4 }] }));
     else if (t.events) out.push(lines({ title: "Responses per second", note: "Of streamed responses.", x, y: { unit: "plain" }, xs, bands: used, series: [{ name: "responses", values: t.events, fill: true, color: 4 }] }));
     if (t.failed) out.push(lines({ title: "Failures per second", note: "By class, stacked.", stacked: true, x, y: { unit: "plain" }, xs, bands: used, series: Object.keys(t.failed).sort().map((c, i) => ({ name: c, values: t.failed[c], color: [2, 1, 3, 6, 5, 7][i % 6], fill: true })) }));
     if (l.server_metrics) out.push(...serverCharts(l.server_metrics, x.range, used));
@@ -268,12 +271,15 @@
   const kindOf = (run) => (run.classes ? "class" : "level");
 
   function levelTable(run) {
-    const what = kindOf(run), head = [what, "state", "requests", "failed", "throughput /s", "avg", "p50", "p90", "p95", "p99", "p99.9", "max", "std"];
+    const what = kindOf(run), most = Math.max(0, ...run.levels.map((l) => l.requests)), shown = [50, 90, 95, 99, 99.9].filter((p) => enough(most, p));
+    const head = [what, "state", "requests", "failed", "throughput /s", "avg", ...shown.map((p) => "p" + p), "max", "std"];
     const state = (l) => (run.live && !l.cdf[0].length ? { text: "running" } : { text: l.state, cls: l.state === "stable" ? "good" : trusted(l) ? "" : "warn" });
     const tails = (l, summary, list) => list.map((p) => pct(summary, p, l.requests));
-    const rows = run.levels.map((l) => [l.name, state(l), num(l.requests), l.failed ? { text: num(l.failed), cls: "bad" } : "0", rate(l.throughput), some(l, l.latency.avg), ...tails(l, l.latency, [50, 90, 95, 99, 99.9]), some(l, l.latency.max), some(l, l.latency.std)]);
-    const short = (name) => table([what, "avg", "p50", "p90", "p99", "max"], run.levels.filter((l) => l[name] && l[name].max > 0).map((l) => [l.name, dur(l[name].avg), ...tails(l, l[name], [50, 90, 99]), dur(l[name].max)]));
+    const rows = run.levels.map((l) => [l.name, state(l), num(l.requests), l.failed ? { text: num(l.failed), cls: "bad" } : "0", rate(l.throughput), some(l, l.latency.avg), ...tails(l, l.latency, shown), some(l, l.latency.max), some(l, l.latency.std)]);
+    const brief = [50, 90, 99].filter((p) => shown.includes(p));
+    const short = (name) => table([what, "avg", ...brief.map((p) => "p" + p), "max"], run.levels.filter((l) => l[name] && l[name].max > 0).map((l) => [l.name, dur(l[name].avg), ...tails(l, l[name], brief), dur(l[name].max)]));
     const out = [table(head, rows, "full")];
+    if (most && !enough(most, 99)) out.push(el("p", { class: "note" }, "p99 needs 100 requests; the largest level has " + num(most) + "."));
     const held = run.levels.filter((l) => l.hold);
     if (held.length) out.push(el("p", { class: "note" }, "Held by the server: " + held.map((l) => l.name + ": " + l.hold).join("; ") + "."));
     const again = run.levels.filter((l) => l.sent_again);
@@ -302,9 +308,12 @@
     return out;
   }
 
-  // The metrics of a language model that matter most; the others are in tables to open.
-  const mainMetrics = [["time_to_first_token", "first token", ["avg", 50, 99]], ["inter_token_latency", "next tokens", ["avg", 99]], ["request_latency", "request", ["avg", 99]], ["output_token_throughput_per_user", "a user", ["avg"]], ["output_token_throughput", "tokens/s", ["avg"]], ["goodput", "goodput/s", ["avg"]]];
-  const figure = (m, v) => (v === undefined || v === null ? "" : m.unit === "ms" ? dur(v) : num(v));
+  // The metrics of a language model that matter most; the others are in tables to open. A percentile above 50 is the highest that all
+  // levels have enough requests for.
+  const mainMetrics = [["time_to_first_token", "TTFT", ["avg", 50, 99]], ["inter_token_latency", "ITL", ["avg", 99]], ["request_latency", "latency", ["avg", 99]], ["output_token_throughput_per_user", "tokens/s/user", ["avg"]], ["output_token_throughput", "output tokens/s", ["avg"]], ["goodput", "goodput/s", ["avg"]]];
+  const figure = (m, v) => (v === undefined || v === null ? "" : m.unit === "ms" ? dur(v) : m.unit === "sec" ? dur(1000 * v) : num(v));
+  // perSecond is a unit as it stands beside numbers; times have theirs behind the number.
+  const perSecond = (unit) => (unit === "ms" || unit === "sec" ? "" : unit.replaceAll("/sec", "/s"));
   const quantile = (m, p) => ((m.dist && m.dist.percentiles) || []).find((x) => x.p === p);
   // stat is the average or a percentile of a metric; null if there are too few values for it.
   const stat = (m, p) => { if (p === "avg") return m.avg; const q = quantile(m, p); return q && enough(m.dist.count, p) ? q.v : null; };
@@ -312,10 +321,11 @@
 
   function tokens(run) {
     const list = run.levels.filter((l) => (l.metrics || []).length);
-    const shown = mainMetrics.filter(([tag]) => list.some((l) => metric(l, tag)));
+    const tail = tailOf(list), stated = (stats) => stats.map((s) => (s === 99 ? tail : s)).filter((s, i, all) => all.indexOf(s) === i && (s !== 50 || all.length > 2));
+    const shown = mainMetrics.filter(([tag]) => list.some((l) => metric(l, tag))).map(([tag, name, stats]) => [tag, name, stated(stats)]);
     const head = [kindOf(run), ...shown.flatMap(([, name, stats]) => stats.map((s) => name + (stats.length > 1 ? (s === "avg" ? " avg" : " p" + s) : "")))];
     const rows = list.map((l) => [l.name, ...shown.flatMap(([tag, , stats]) => stats.map((s) => { const m = metric(l, tag); return m ? worded(m, s) : ""; }))]);
-    return el("section", {}, table(head, rows, "full"), metricTables(list));
+    return el("section", {}, table(head, rows, "full"), el("p", { class: "note" }, "TTFT is the Time to First Token, ITL the Inter Token Latency."), metricTables(list));
   }
 
   function metricTables(list) {
@@ -325,8 +335,8 @@
     const tables = list.map((l) => {
       const all = l.metrics.filter((m) => !m.tag.includes("timestamp")), dist = all.filter((m) => m.dist), single = all.filter((m) => !m.dist);
       return el("details", {}, el("summary", {}, "Every metric at " + l.name),
-        table(["metric", "unit", "avg", "95 % interval", "min", "p50", "p90", "p95", "p99", "max", "std"], dist.map((m) => [m.name, m.unit, figure(m, m.avg), ends(m), figure(m, m.dist.min), ...[50, 90, 95, 99].map((p) => tail(m, p)), figure(m, m.dist.max), figure(m, m.dist.std)]), "full"),
-        single.length ? table(["metric", "unit", "value", "95 % interval"], single.map((m) => [m.name, m.unit, figure(m, m.avg), ends(m)])) : null);
+        table(["metric", "unit", "avg", "95 % interval", "min", "p50", "p90", "p95", "p99", "max", "std"], dist.map((m) => [m.name, perSecond(m.unit), figure(m, m.avg), ends(m), figure(m, m.dist.min), ...[50, 90, 95, 99].map((p) => tail(m, p)), figure(m, m.dist.max), figure(m, m.dist.std)]), "full"),
+        single.length ? table(["metric", "unit", "value", "95 % interval"], single.map((m) => [m.name, perSecond(m.unit), figure(m, m.avg), ends(m)])) : null);
     });
     return tables.length > 3 ? el("details", { class: "outer" }, el("summary", {}, "Every metric of every level"), tables) : tables;
   }
@@ -369,8 +379,8 @@
     const head = [kindOf(run), "send lag p50", "send lag p99", "send lag max", "read lag p99", "rate", "of requested", "in flight", "of requested", "CPU cores", "CPU a request", "machine busy", "GC pause", "scheduler", "dropped", "error p50", "error p99"];
     const rows = run.levels.map((l) => {
       const h = l.health;
-      return [l.name, ...(l.open ? [us(h.lag_p50_ns), us(h.lag_p99_ns), us(h.lag_max_ns)] : ["", "", ""]), h.read_lag ? us(h.read_lag.p99_ns) : h.times === "read" ? "not known" : "", rate(h.achieved_rate), h.asked_rate ? rate(h.asked_rate) : "",
-        num(h.achieved_in_flight, 3), h.asked_in_flight ? num(h.asked_in_flight, 3) : "", num(h.cpu_cores, 2), us(h.cpu_per_request_ns), num(h.machine_share * 100, 3) + " %", us(h.gc_pause_max_ns), us(h.sched_delay_max_ns), num(h.dropped),
+      return [l.name, ...(l.open ? [us(h.lag_p50_ns), enough(l.requests, 99) ? us(h.lag_p99_ns) : "", us(h.lag_max_ns)] : ["", "", ""]), h.read_lag ? (enough(l.requests, 99) ? us(h.read_lag.p99_ns) : "") : h.times === "read" ? "not known" : "", rate(h.achieved_rate), h.asked_rate ? rate(h.asked_rate) : "",
+        num(h.achieved_in_flight, 3), h.asked_in_flight ? num(l.open || l.changes ? h.asked_in_flight : l.load, 3) : "", num(h.cpu_cores, 2), us(h.cpu_per_request_ns), num(h.machine_share * 100, 3) + " %", us(h.gc_pause_max_ns), us(h.sched_delay_max_ns), num(h.dropped),
         ...measurementError(h.measurement_error)];
     });
     const known = (cells) => cells.filter((c, i) => rows.some((r) => r[i] !== ""));
@@ -394,11 +404,11 @@
     ...common,
   ];
   const tokenFormulas = [
-    ["Throughput", "complete responses ÷ the time from the first send to the last token; tokens by the same time"],
-    ["Latency", "from the send to the last event with content; in open loop from the due time, so that a late send does not shorten the latency"],
-    ["First token", "the first event with content − the send, or the due time"],
-    ["Next tokens", "(last event − first event) ÷ (output tokens − 1)"],
-    ["A user", "1 ÷ next tokens"],
+    ["Request Throughput", "complete responses ÷ the time from the first send to the last token; tokens by the same time"],
+    ["Request Latency", "from the send to the last event with content; in open loop from the due time, so that a late send does not shorten the latency"],
+    ["Time to First Token (TTFT)", "the first event with content − the send, or the due time"],
+    ["Inter Token Latency (ITL)", "(last event − first event) ÷ (output tokens − 1)"],
+    ["Output Token Throughput Per User", "1 ÷ Inter Token Latency"],
     percentile,
     ["Standard deviation", "√(Σ(x − mean)² ÷ n)"],
     ...common,
@@ -424,12 +434,12 @@
     const pct = (v) => (Math.abs(v) < 5e-4 ? "0 %" : v >= 1000 ? "over ×1,000" : v >= 10 ? "×" + num(1 + v, 3) : (v > 0 ? "+" : "−") + (100 * Math.abs(v)).toFixed(Math.abs(v) >= 1 ? 0 : 1) + " %");
     const cls = { better: "good", worse: "bad" };
     const f = (r, v) => (r.unit === "ms" ? dur(v) : num(v));
-    const rows = c.rows.map((r) => [r.level, { text: r.name }, f(r, r.a), f(r, r.b), r.a ? pct(r.change) : "", r.low || r.high ? pct(r.low) + " to " + pct(r.high) : "", { text: r.finding, cls: cls[r.finding] }]);
+    const rows = c.rows.map((r) => [r.level, { text: r.name }, f(r, r.a), f(r, r.b), r.a ? pct(r.change) : "", r.low || r.high ? pct(r.low) + " to " + pct(r.high) : r.why || "", { text: r.finding, cls: cls[r.finding] }]);
     const some = (finding) => c.rows.some((r) => r.finding === finding);
     const state = some("worse") ? (some("better") ? "unstable" : "failed") : some("better") ? "valid" : "";
     return el("section", {}, el("div", { class: "verdict " + state }, el("b", {}, c.headline), (c.remarks || []).length ? el("ul", {}, c.remarks.map((r) => el("li", {}, r))) : null),
       table(["level", "figure", "A", "B", "change", "interval", "finding"], rows, "full"),
-      el("p", { class: "note" }, unbroken("A figure is better or worse where its whole interval lies on one side of zero. The intervals allow for the number of figures: of comparisons of equal runs, at most " + num(100 - c.confidence * 100) + " % have one without zero. With --least, the whole interval must lie beyond that change.")));
+      el("p", { class: "note" }, unbroken("A figure is better or worse where its whole interval lies on one side of zero. The intervals allow for the number of figures: of comparisons of equal runs, at most " + num(100 - c.confidence * 100) + " % have one without zero. With --least, the whole interval must lie beyond that change. Where a change of 5 % (or of --least, if that is more) could have gone unseen, the comparison cannot tell.")));
   }
 
   function section(id, title, note, ...content) {

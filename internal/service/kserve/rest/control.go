@@ -132,5 +132,5 @@ func serverText(body []byte) string {
 		return ""
 	}
 	text, _ := v.Get("error")
-	return service.Clip(string(text.AppendText(nil)))
+	return service.Said(string(text.AppendText(nil)))
 }

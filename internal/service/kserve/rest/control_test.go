@@ -11,6 +11,7 @@ import (
 
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/release"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/service/kserve"
 	"github.com/redline-bench/redline/internal/tensor"
@@ -89,7 +90,7 @@ func TestDescribe(t *testing.T) {
 	if diff := cmp.Diff(want, m); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	const head = "GET /v2/models/simple HTTP/1.1\r\nHost: ADDR\r\nUser-Agent: libcurl-agent/1.0\r\nAccept: */*\r\nX-Key: v\r\n\r\n"
+	head := "GET /v2/models/simple HTTP/1.1\r\nHost: ADDR\r\nUser-Agent: " + release.Agent() + "\r\nAccept: */*\r\nX-Key: v\r\n\r\n"
 	if got := asked()[0].head; got != strings.Replace(head, "ADDR", addr, 1) {
 		t.Errorf("asked with %q", got)
 	}

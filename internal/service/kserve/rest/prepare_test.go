@@ -50,6 +50,7 @@ func TestRequestBytes(t *testing.T) {
 		})
 	}
 	base := target("127.0.0.1:8000")
+	base.LibcurlAgent = true
 	f("synchronous", base, service.Vars{},
 		start+"Inference-Header-Content-Length: 316"+typed+"Content-Length: 444\r\n\r\n"+`{"id":"",`+tensors)
 	f("id 0", base, service.Vars{HasID: true},

@@ -151,7 +151,7 @@ func (k *checker) checkID(v jsonscan.Value, id []byte) *service.Error {
 func (k *checker) scan(v jsonscan.Value) *service.Error {
 	k.outputs, k.binary = k.outputs[:0], 0
 	if text, found := v.Get("error"); found {
-		return &service.Error{Op: kserve.OpInfer, Class: record.Server, Code: 200, Text: service.Clip(string(text.AppendText(nil)))}
+		return &service.Error{Op: kserve.OpInfer, Class: record.Server, Code: 200, Text: service.Said(string(text.AppendText(nil)))}
 	}
 	list, _ := v.Get("outputs")
 	if list.Kind() != jsonscan.Array {

@@ -75,7 +75,7 @@ func (b *bidi) take(text string, a *answer, reply []byte, size int, at, late int
 	rec.Late = max(rec.Late, late)
 	switch {
 	case text != "":
-		b.reply(&service.Error{Op: kserve.OpInfer, Class: record.Server, Addr: b.track.svc.at.Addr(), Text: service.Clip(text)}, at)
+		b.reply(&service.Error{Op: kserve.OpInfer, Class: record.Server, Addr: b.track.svc.at.Addr(), Text: service.Said(text)}, at)
 	case !a.complete():
 		b.reply(errCount, at)
 	default:

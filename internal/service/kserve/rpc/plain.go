@@ -32,7 +32,7 @@ func (x *plain) Message(c *service.Call, msg []byte, at int64) {
 	reply := msg
 	if text, inner, ok := unwrap(msg); ok && wrapped(msg) {
 		if text != "" {
-			x.fault = &service.Error{Op: kserve.OpInfer, Class: record.Server, Addr: x.svc.at.Addr(), Text: service.Clip(text)}
+			x.fault = &service.Error{Op: kserve.OpInfer, Class: record.Server, Addr: x.svc.at.Addr(), Text: service.Said(text)}
 			return
 		}
 		reply = inner

@@ -146,7 +146,7 @@ func (s *slot) answer(st *stream, m *pb.ModelStreamInferResponse, at int64) {
 	id := m.GetInferResponse().GetId()
 	if text := m.GetErrorMessage(); text != "" {
 		s.leave(st) // what else is on its way belongs to a sequence that is lost
-		s.finish(p, &service.Error{Op: opInfer, Class: record.Server, Text: text, Addr: s.t.svc.target.URL}, at)
+		s.finish(p, &service.Error{Op: opInfer, Class: record.Server, Text: service.Said(text), Addr: s.t.svc.target.URL}, at)
 		return
 	}
 	if id != p.train[p.answers].GetId() {

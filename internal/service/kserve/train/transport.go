@@ -90,7 +90,7 @@ func (t *transport) Close() error {
 // failure turns an error of the library into one of the service.
 func (t *transport) failure(err error) *service.Error {
 	s := status.Convert(err)
-	e := &service.Error{Op: opInfer, Class: record.Server, Code: int(s.Code()), Text: s.Message(), Addr: t.svc.target.URL, Err: err}
+	e := &service.Error{Op: opInfer, Class: record.Server, Code: int(s.Code()), Text: service.Said(s.Message()), Addr: t.svc.target.URL, Err: err}
 	switch {
 	case errors.Is(err, errEnded):
 		e.Class, e.Text = record.Transport, err.Error()
