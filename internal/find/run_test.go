@@ -35,8 +35,8 @@ func (s *script) Run(ctx context.Context, load float64, look measure.Look, watch
 		}
 		sight.Level = func(confidence float64) (*result.Level, []result.Reason) {
 			ns := s.latency(load) * 1e6
-			lv := &result.Level{Client: result.Client{Requests: 1000, Latency: result.Latency{
-				Avg: int64(ns), Intervals: map[string]result.Interval{"avg": {Low: 0.99 * ns, High: 1.01 * ns, Level: confidence}},
+			lv := &result.Level{Client: result.Client{Requests: 1000, Latency: result.Metric{
+				Unit: result.Nanoseconds, Avg: ns, Interval: &result.Interval{Low: 0.99 * ns, High: 1.01 * ns, Level: confidence},
 			}}}
 			if s.reasons == nil {
 				return lv, nil

@@ -470,7 +470,7 @@ func TestNoRequestNoReading(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		lv := &result.Level{Client: result.Client{Requests: requests, Failed: 3}, Metrics: []result.Metric{{Tag: "time_to_first_token", Unit: "ms", Dist: &result.Dist{}}}}
+		lv := &result.Level{Client: result.Client{Requests: requests, Failed: 3}, Metrics: []result.Metric{{Tag: "time_to_first_token", Unit: "ms"}}}
 		if got := find.Readings(lv, tier.Objectives); got[0].Missing != missing {
 			t.Errorf("%s with %d requests: %+v", rule, requests, got[0])
 		}
