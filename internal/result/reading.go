@@ -117,6 +117,17 @@ func (lv *Level) ErrorRate() float64 {
 	return 100 * float64(lv.Client.Failed) / float64(ended)
 }
 
+// AddCounts adds the counts of another client's requests.
+func (c *Client) AddCounts(o *Client) {
+	c.Requests += o.Requests
+	c.Responses += o.Responses
+	c.Sequences += o.Sequences
+	c.Delayed += o.Delayed
+	c.Failed += o.Failed
+	c.Unanswered += o.Unanswered
+	c.Resent += o.Resent
+}
+
 // Metric finds a metric by its tag or short name.
 func (lv *Level) Metric(name string) *Metric {
 	if tag, ok := short[name]; ok {

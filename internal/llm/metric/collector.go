@@ -187,9 +187,6 @@ func (c *Collector) Quantile(id ID, p float64) float64 {
 	return c.series[id].Quantiles(p)[0]
 }
 
-// Exact reports whether all percentiles come from sorted values.
-func (c *Collector) Exact() bool { return c.series[Latency].Exact() && c.gaps.Exact() }
-
 // Duration is the time from the first send to the last chunk of complete responses, in seconds.
 func (c *Collector) Duration() float64 { return seconds(c.lastEnd - c.firstSent) }
 

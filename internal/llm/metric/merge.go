@@ -10,16 +10,9 @@ import (
 // MergeClients merges the summaries of several runs: it sums counts and times, and averages rates and latencies.
 func MergeClients(runs []result.Client) result.Client {
 	out := runs[len(runs)-1]
-	out.Requests, out.Responses, out.Sequences, out.Delayed, out.Failed, out.Unanswered, out.Resent, out.DurationNs = 0, 0, 0, 0, 0, 0, 0, 0
-	for _, c := range runs {
-		out.Requests += c.Requests
-		out.Responses += c.Responses
-		out.Sequences += c.Sequences
-		out.Delayed += c.Delayed
-		out.Failed += c.Failed
-		out.Unanswered += c.Unanswered
-		out.Resent += c.Resent
-		out.DurationNs += c.DurationNs
+	for i := range runs[:len(runs)-1] {
+		out.AddCounts(&runs[i])
+		out.DurationNs += runs[i].DurationNs
 	}
 	mean := func(of func(c *result.Client) float64) float64 {
 		sum := 0.0
