@@ -90,6 +90,7 @@ func (s *Search) capacity(tier int) Capacity {
 	if c.Held != nil {
 		c.Value = c.Held.Load
 		c.Confirmed = c.Held.Purpose == Confirm && s.belief(tier).holds(c.Value) >= AnswerLevel
+		c.Interval.Low = min(c.Interval.Low, c.Value)
 		c.Unsure = c.Held.Judgments[tier].Needs
 	}
 	c.Failing, c.Client = s.failing(c.Value, tier), s.lowestFull()
@@ -114,10 +115,10 @@ func (s *Search) outcome(c *Capacity, tier int) (o Outcome, limitedBy string) {
 		return NoneHolds, "server"
 	case c.Value == 0:
 		return Open, ""
-	case failed > 0:
-		return Found, "server"
 	case c.Value == s.conf.Highest:
 		return AllHold, ""
+	case failed > 0:
+		return Found, "server"
 	}
 	return AtLeast, ""
 }

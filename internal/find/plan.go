@@ -8,6 +8,7 @@ import (
 const (
 	mostProbes      = 40 // of a tier
 	mostConfirms    = 3
+	toldProbes      = 3
 	farFactor       = 5.0 // an objective that is kept by it is far from its limit
 	growth          = 2.0
 	flatShare       = 0.8
@@ -203,7 +204,7 @@ func (s *Search) nextOf(tier int) (load float64, purpose Purpose, more bool) {
 		return max(s.round(failed/s.shrink()), c.Lowest), Bracket, true
 	case held == 0:
 		return c.Lowest, Bracket, !s.sure(c.Lowest, tier)
-	case failed > 0 && !s.narrow(tier):
+	case failed > 0 && !s.narrow(tier) && !s.told(s.bisect(tier), tier):
 		return s.bisect(tier), Bisect, true
 	}
 	load = s.confirmLoad(tier)
@@ -254,13 +255,24 @@ func (s *Search) sure(load float64, tier int) bool {
 	return measured >= s.conf.MaxTime
 }
 
+// told tells whether a load was decided so often that one more probe tells nothing new.
+func (s *Search) told(load float64, tier int) bool {
+	times := 0
+	for _, p := range s.counted() {
+		if p.Load == load && p.Judgments[tier].Decided {
+			times++
+		}
+	}
+	return times >= toldProbes
+}
+
 // bisect is the load that the capacity is as likely above as below.
 func (s *Search) bisect(tier int) float64 {
 	load := s.belief(tier).likely(0.5)
 	if s.conf.Whole {
 		load = math.Floor(load)
-		if low, high := s.ends(tier); load <= low && high-low > 1 { // a load that is sure to hold tells nothing new
-			load = low + 1
+		if iv := s.interval(tier); load <= iv.Low && iv.High-iv.Low > 1 { // a load that is sure to hold tells nothing new
+			load = iv.Low + 1
 		}
 	}
 	return min(max(load, s.conf.Lowest), s.conf.Highest)
@@ -312,6 +324,10 @@ func (s *Search) wide(tier int) bool {
 // narrow tells whether the interval of the capacity is as narrow as the resolution.
 func (s *Search) narrow(tier int) bool {
 	low, high := s.ends(tier)
+	if s.conf.Whole { // the headroom is no straight line, so the loads that were probed count
+		iv := s.interval(tier)
+		low, high = iv.Low, iv.High
+	}
 	return s.adjacent(low, high) || high <= low*(1+2*s.conf.Resolution)
 }
 

@@ -273,7 +273,7 @@ func (s *Search) advance() {
 	case more:
 		s.start(r)
 	case s.conf.Budget > 0 && s.outOfTime():
-		s.finish(OutOfTime, fmt.Sprintf("the %v of --budget are over", s.conf.Budget))
+		s.finish(OutOfTime, "the time of --budget is over")
 	default:
 		s.finish(Complete, "")
 	}

@@ -70,26 +70,16 @@ func (s *Search) probeResult(p *Probe) result.FindProbe {
 // seconds is how long a probe ran, in milliseconds' precision.
 func seconds(p *Probe) float64 { return math.Round(p.Last.Elapsed.Seconds()*1000) / 1000 }
 
-// Levels are the measurements at the capacities, one for each tier that has one: of the confirmation, or of the last probe at
-// that load where none ran.
+// Levels are the measurements at the capacities, one for each tier that has one.
 func (a *Answer) Levels() []result.Level {
 	var out []result.Level
 	done := map[float64]bool{}
 	for _, c := range a.Capacities {
-		if c.Value == 0 || done[c.Value] {
+		if c.Held == nil || c.Held.Last.Level == nil || done[c.Value] {
 			continue
 		}
 		done[c.Value] = true
-		var best *Probe
-		for i := range a.Probes {
-			p := &a.Probes[i]
-			if p.Load == c.Value && p.Last.Level != nil && (best == nil || p.Purpose == Confirm || best.Purpose != Confirm) {
-				best = p
-			}
-		}
-		if best != nil {
-			out = append(out, *best.Last.Level)
-		}
+		out = append(out, *c.Held.Last.Level)
 	}
 	return out
 }

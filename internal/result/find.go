@@ -15,6 +15,8 @@ type Find struct {
 	// State is searching, complete, interrupted, out of time or failed; Reason says why the search is not complete.
 	State  string `json:"state"`
 	Reason string `json:"reason,omitempty"`
+	// Next says what a search in progress does now, and how long it takes at most.
+	Next string `json:"next,omitempty"`
 	FindAnswer
 	// Tiers are the answers of several tiers; the answer above is then that of the first. Empty with one tier.
 	Tiers  []FindAnswer `json:"tiers,omitempty"`

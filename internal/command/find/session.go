@@ -103,6 +103,7 @@ func (s *session) find() error {
 		return err
 	}
 	s.head(single)
+	s.outcome.Searching(s.now())
 	return s.search.Run(s.sigs.Soft, runner{s}, s.progress)
 }
 
@@ -186,8 +187,10 @@ func (r runner) Run(ctx context.Context, load float64, drain time.Duration, firs
 	noted := search.Noted(watch, func(lv *result.Level) { last = lv })
 	err := r.traffic.Run(ctx, level, drain, first, func(sight measure.Sight) (measure.Look, bool) {
 		r.outcome.InFlight(&level, sight.Backlog)
+		next, more := noted(sight)
+		r.outcome.Searching(r.now())
 		r.outcome.Progress(func() *result.Level { lv, _ := sight.Level(0); return lv })
-		return noted(sight)
+		return next, more
 	})
 	if last != nil {
 		r.outcome.LevelEnds(context.WithoutCancel(ctx), last) // an interrupt ends the probe, not its report

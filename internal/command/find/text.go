@@ -53,7 +53,7 @@ func (s *session) head(single time.Duration) {
 // ends says when the search ends.
 func (s *session) ends() string {
 	if left := s.search.Remaining(); left > 0 {
-		return "the search ends in " + unit.Span(float64(left)) + " at the latest (--budget)"
+		return fmt.Sprintf("the search ends in %v at the latest (--budget)", left.Round(time.Second))
 	}
 	return "the search has no limit of time (--budget)"
 }
@@ -101,6 +101,24 @@ func (s *session) progress(sight measure.Sight) {
 	})
 }
 
+// now is the search as the live page shows it.
+func (s *session) now() *result.Find {
+	f, step := s.search.Result(s.opts.by), s.search.Step()
+	f.Preset = s.opts.preset
+	switch step.Do {
+	case find.Run:
+		f.Next = fmt.Sprintf("Now: probe %d (%s) at %s, %s at most; ", step.Probe+1, step.Purpose, s.load(step.Load), unit.Span(float64(step.Limit)))
+	case find.Drain:
+		f.Next = "Now: waiting for the requests in flight, then the next probe; "
+	case find.Check:
+		f.Next = "Now: checking that the server has recovered at " + s.load(step.Load) + "; "
+	case find.Finish:
+		return f
+	}
+	f.Next += s.ends() + "."
+	return f
+}
+
 // bracket is where the capacity lies.
 func (s *session) bracket(c *find.Capacity) string {
 	switch iv := c.Interval; {
@@ -131,7 +149,7 @@ func (s *session) answer(res *result.Result) {
 		report.Server(s.Stdout, &res.Levels[n-1], s.Style())
 	}
 	if f.Reason != "" && !slices.ContainsFunc(res.Verdict.Reasons, func(r result.Reason) bool { return r.What == f.Reason }) {
-		fmt.Fprintf(s.Stdout, "The search is not complete: %s\n", cleantext.Line(f.Reason))
+		fmt.Fprintf(s.Stdout, "The search ended early: %s\n", cleantext.Line(f.Reason))
 	}
 	fmt.Fprintln(s.Stdout)
 	report.Fleet(s.Stdout, res.Fleet)
