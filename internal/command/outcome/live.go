@@ -83,6 +83,20 @@ func (l *live) progress(now func() *result.Level, server *watch.Watch) {
 	l.show(lv)
 }
 
+// searching keeps how far a search has come. The first state is shown at once, the others with the level in progress.
+func (l *live) searching(f *result.Find) {
+	if l == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	first := l.res.Find == nil
+	l.res.Find = f
+	if first {
+		l.show(nil)
+	}
+}
+
 // levelEnds keeps a level that is over.
 func (l *live) levelEnds(lv *result.Level) {
 	if l == nil {
