@@ -105,13 +105,15 @@ func (r *run) noAnswer() error {
 // identify says what a server is that refused everything, if it is none of language models.
 func (r *run) identify() string {
 	for i := range r.res.Levels {
-		for _, f := range r.res.Levels[i].Failures {
-			switch f.Class {
-			case "server 404", "server 405", "protocol":
-				return inspect.Stranger(r.sigs.Soft, r.peer(), f.Class == "protocol")
-			}
-			return ""
+		failures := r.res.Levels[i].Failures
+		if len(failures) == 0 {
+			continue
 		}
+		switch class := failures[0].Class; class {
+		case "server 404", "server 405", "protocol":
+			return inspect.Stranger(r.sigs.Soft, r.peer(), class == "protocol")
+		}
+		return ""
 	}
 	return ""
 }
