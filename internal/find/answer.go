@@ -1,9 +1,8 @@
 package find
 
 import (
-	"iter"
+	"cmp"
 	"math"
-	"slices"
 
 	"github.com/redline-bench/redline/internal/result"
 )
@@ -16,8 +15,7 @@ const (
 	Searching   State = "searching"
 	Complete    State = "complete"
 	Interrupted State = "interrupted"
-	OutOfTime   State = "out of time"
-	Undecided   State = "undecided" // the probes contradict each other
+	OutOfTime   State = "out of time" // the budget was over before the interval was as narrow as the resolution
 	Failed      State = "failed"
 )
 
@@ -26,8 +24,9 @@ type Outcome string
 
 // The outcomes.
 const (
-	Open        Outcome = "open"         // the search has not ended; only the bracket is known
-	Found       Outcome = "found"        // Value holds, and a load just above it does not
+	Open        Outcome = "open"         // the search ended before a load held
+	Found       Outcome = "found"        // Value holds, and a load above it does not
+	AtLeast     Outcome = "at least"     // Value holds; the search ended before a load failed
 	NoneHolds   Outcome = "none holds"   // even the lowest load fails
 	AllHold     Outcome = "all hold"     // even the highest load holds
 	ClientLimit Outcome = "client limit" // the client reached its limit before the server did
@@ -37,18 +36,25 @@ const (
 type Capacity struct {
 	Tier    string
 	Outcome Outcome
-	// Value is the highest load that holds. It is 0 unless the outcome is Found or AllHold.
+	// Value is a load that held, and is likely to hold; 0 where none did.
 	Value float64
-	// Interval holds the capacity: Low is the highest load that is decided to hold (0 where none is), High the lowest that
-	// is decided to fail. It is open where no load is.
+	// Held is the probe at Value that tells most; nil where there is none.
+	Held *Probe
+	// Interval holds the capacity with AnswerLevel. Low is at most the highest load that held, High at least the lowest that failed; it
+	// is open where none did.
 	Interval result.Interval
-	// Confirmed: the confirmation at Value held every objective, and together with the probes around Value it kept them from their
-	// limits by confirmDeviations.
+	// Confirmed: a confirmation held every objective at Value, and all probes together say so with AnswerLevel.
 	Confirmed bool
 	// LimitedBy is server or client; empty where neither was the limit.
 	LimitedBy string
-	// Binding is the objective that fails first above the answer; empty where it is not known.
+	// Binding is what decided Failing: an objective, BacklogGrew or WentDown. Where nothing fails it is the objective that is nearest to
+	// its limit.
 	Binding string
+	// Failing is the probe with the lowest load above Value that fails, Client the lowest at which the client was the limit; nil where
+	// there is none.
+	Failing, Client *Probe
+	// Unsure is what a sure answer needs; empty where nothing is missing.
+	Unsure string
 	// Knee is the probed load with the highest ratio of load to the binding objective's metric (Kleinrock's power): below
 	// it latency hardly grows with the load, above it grows faster than the load. It is 0 where it is not known.
 	Knee float64
@@ -69,108 +75,134 @@ func (s *Search) Answer() Answer {
 	for t := range s.tiers {
 		a.Capacities = append(a.Capacities, s.capacity(t))
 	}
-	for _, p := range s.probes {
-		now := *p
+	for i, p := range s.probes {
+		a.Probes = append(a.Probes, *p)
 		if p.End == Running {
-			now.Judgments = s.judgments(p)
+			a.Probes[i].Judgments = s.judgments(p)
 		}
-		a.Probes = append(a.Probes, now)
 	}
 	return a
 }
 
 func (s *Search) capacity(tier int) Capacity {
-	levels := s.levels(tier)
-	low, high := edges(levels)
-	c := Capacity{Tier: s.conf.Tiers[tier].Name, Outcome: Open, Binding: binding(low, high)}
-	c.Knee = s.knee(c.Binding)
-	if _, _, more := s.nextOf(tier); !more {
-		switch {
-		case high != nil && high.Verdict == AtClient:
-			c.Outcome, c.LimitedBy = ClientLimit, "client"
-		case low == nil:
-			c.Outcome, c.LimitedBy = NoneHolds, "server"
-		default:
-			c.Outcome, c.LimitedBy = Found, "server"
-			c.Value, c.Confirmed, _ = s.candidate(levels, tier)
-			if high == nil && c.Value == low.load {
-				c.Outcome, c.LimitedBy = AllHold, ""
-			}
-		}
+	c := Capacity{Tier: s.conf.Tiers[tier].Name, Interval: s.interval(tier)}
+	c.Held = s.best(tier)
+	if c.Held != nil {
+		c.Value = c.Held.Load
+		c.Confirmed = c.Held.Purpose == Confirm && s.belief(tier).holds(c.Value) >= AnswerLevel
+		c.Interval.Low = min(c.Interval.Low, c.Value)
+		c.Unsure = c.Held.Judgments[tier].Needs
 	}
-	c.Interval = interval(levels, c)
+	c.Failing, c.Client = s.failing(c.Value, tier), s.lowestFull()
+	c.Outcome, c.LimitedBy = s.outcome(&c, tier)
+	switch {
+	case c.Failing != nil:
+		c.Binding = c.Failing.Judgments[tier].Objective
+	case c.Held != nil:
+		c.Binding = c.Held.Judgments[tier].Objective
+	}
+	c.Knee = s.knee(tier, c.Binding)
 	return c
 }
 
-// interval goes from the highest load that surely holds to the lowest that surely fails.
-func interval(levels []level, c Capacity) result.Interval {
-	at := slices.IndexFunc(levels, func(l level) bool { return l.Verdict != Holds })
-	if at < 0 {
-		at = len(levels)
+func (s *Search) outcome(c *Capacity, tier int) (o Outcome, limitedBy string) {
+	failed := s.failed(tier)
+	wall, _ := s.wall()
+	switch {
+	case wall > 0 && (failed == 0 || wall < failed && wall > c.Value && s.belief(tier).likely(0.5) > wall):
+		return ClientLimit, "client"
+	case c.Value == 0 && failed > 0 && failed <= s.conf.Lowest:
+		return NoneHolds, "server"
+	case c.Value == 0:
+		return Open, ""
+	case c.Value == s.conf.Highest:
+		return AllHold, ""
+	case failed > 0:
+		return Found, "server"
 	}
-	low, _ := surely(Holds, slices.Backward(levels[:at]))
-	if c.Confirmed || c.Value > 0 && low > c.Value {
-		low = c.Value
-	}
-	high, ok := surely(Fails, slices.All(levels[at:]))
-	return result.Interval{Low: low, High: high, Level: Level, Open: !ok}
+	return AtLeast, ""
 }
 
-// surely walks away from the bracket to the first load whose verdict is sure. The evidence of the loads on the way counts:
-// if the farthest were judged wrongly, the nearer ones would be, too.
-func surely(verdict Verdict, levels iter.Seq2[int, level]) (load float64, ok bool) {
-	var margins, count float64
-	sign := 1.0 // of a margin that speaks for the verdict
-	if verdict == Fails {
-		sign = -1
-	}
-	for _, l := range levels {
-		if l.Verdict != verdict {
+// best is a probe at the load of the answer: the highest that held and is likely to hold, or where none is likely the likeliest. A
+// confirmation tells most about its load, and then the probe that measured for longest.
+func (s *Search) best(tier int) *Probe {
+	var best *Probe
+	most := 0.0
+	for _, p := range s.counted() {
+		if p.Judgments[tier].Verdict != Holds {
 			continue
 		}
-		if l.interval {
-			margins += sign * l.margin
-			count++
-		}
-		if l.Decided || count > 0 && margins >= decideDeviations*math.Sqrt(count) {
-			return l.load, true
+		belief := min(s.belief(tier).holds(p.Load), answerBelief)
+		switch {
+		case best == nil || belief > most:
+			best, most = p, belief
+		case belief == most && cmp.Or(cmpBool(p.Purpose == Confirm, best.Purpose == Confirm), cmp.Compare(p.Load, best.Load), cmp.Compare(p.measured, best.measured)) > 0:
+			best = p
 		}
 	}
-	return 0, false
+	return best
 }
 
-// binding is the objective that fails at the upper end of the bracket, or is nearest to failing at the lower end.
-func binding(low, high *level) string {
-	switch {
-	case high != nil && high.Verdict == Fails:
-		return high.Objective
-	case low != nil:
-		return low.Objective
+// failing is the probe with the lowest load above another that fails; nil where there is none.
+func (s *Search) failing(above float64, tier int) *Probe {
+	var out *Probe
+	for _, p := range s.counted() {
+		if p.Judgments[tier].Verdict == Fails && p.Load > above && (out == nil || p.Load < out.Load) {
+			out = p
+		}
 	}
-	return ""
+	return out
 }
 
-// knee is the load with the highest ratio of load to the metric of an objective; 0 if that is the highest load of all, because
-// the ratio may grow above it.
-func (s *Search) knee(objective string) float64 {
-	knee, most, highest := 0.0, 0.0, 0.0
+// interval is that of the capacity. No load is stated to hold above all that held, or to fail below all that failed.
+func (s *Search) interval(tier int) result.Interval {
+	held, failed := s.held(tier), s.failed(tier)
+	iv := result.Interval{Level: AnswerLevel, Open: failed == 0}
+	low, high := 0.0, 0.0
+	if held > 0 || failed > 0 {
+		low, high = s.ends(tier)
+	}
+	iv.Low = min(low, held)
+	if !iv.Open {
+		iv.High = max(high, failed)
+		if s.failing(held, tier) == nil { // every load that failed is below one that held
+			iv.High = high
+		}
+	}
+	return iv
+}
+
+// knee is the load with the highest ratio of load to the metric of an objective, by probes that are sure; 0 if that is the highest or the lowest
+// load of all, because the ratio may be higher beyond it.
+func (s *Search) knee(tier int, objective string) float64 {
+	knee, most, highest, lowest := 0.0, 0.0, 0.0, math.Inf(1)
 	for i := range s.objectives {
 		if r := &s.objectives[i]; r.Text != objective || r.Op[0] == '>' {
 			continue
 		}
-		for _, p := range s.probes {
-			highest = max(highest, p.Load)
+		for _, p := range s.counted() {
 			reading, ok := p.reading(i)
-			if !ok || p.End == Overload || reading.Value <= 0 {
+			if !ok || p.cut() || !p.Judgments[tier].Decided || reading.Value <= 0 {
 				continue
 			}
+			highest, lowest = max(highest, p.Load), min(lowest, p.Load)
 			if power := p.Load / reading.Value; power > most {
 				knee, most = p.Load, power
 			}
 		}
 	}
-	if knee == highest {
+	if knee == highest || knee == lowest {
 		return 0
 	}
 	return knee
+}
+
+func cmpBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
 }

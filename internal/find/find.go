@@ -4,25 +4,19 @@
 //
 // The method, in plain words:
 //
-//   - Bracket. From a first guess the load doubles until an objective fails, or halves until all hold.
-//   - Bisect. The middle of the bracket is probed until the bracket is as narrow as the resolution.
-//   - Decide by confidence. A probe goes on until the confidence interval of every objective lies on the good side of its
-//     limit, or that of one objective lies on the bad side. A probe whose time is over is judged by its values and called
-//     undecided. Intervals are looked at only a few times in a probe, because each look is one more chance to be wrong.
-//   - Cut overload. Where the backlog grows steadily, and by more than chance explains, the probe ends at once. So it does
-//     where so many requests wait that by Little's law their mean latency is twice the limit of an objective. The server is
-//     drained, and a light load must hold the objectives again before the search goes on.
-//   - Revisit. Everything that was seen at one load is pooled. Where a load fails although a higher one holds, the load with
-//     the weaker evidence is probed again. Before the search ends, the failing edge of the bracket is probed again if it
-//     was probed for a short time only.
-//   - Pool. A load that is not decided is judged by all probes around it, each moved to that load along the slope of the
-//     curve. One probe at the capacity of a queue tells it to about 2 %; several tell more. Newer probes weigh more, because a
-//     server may drift.
-//   - Confirm. A longer probe runs at the highest load that all probes around it keep from the limits by two standard errors. If
-//     with the confirmation they do not, a new confirmation runs at the highest load that now does.
+//   - Bracket. From a first guess the load doubles until an objective fails, or halves until all hold. Where every objective is kept by
+//     a factor of 5, the load grows fourfold.
+//   - Decide as soon as it is sure. A probe ends when the confidence interval of every objective's metric lies on the good side of its
+//     limit, or that of one objective on the bad side. Intervals are looked at only a few times in a probe, because each look is one
+//     more chance to be wrong. See judge.go.
+//   - Cut overload. Where the backlog grows steadily, and by more than chance explains, the probe ends at once. See overload.go.
+//   - Weigh. All probes together say how likely each capacity is: a probe that is sure rules out the loads on the other side of it, and
+//     every probe says by the distance of its metric from the limit how far away the capacity is. See belief.go.
+//   - Bisect. The next probe runs at the capacity that is as likely too low as too high.
+//   - Confirm. The last probe runs for longer, at a load that is likely to hold. See plan.go, which also fits all of this into the budget.
 //
-// A load at which the client is the limit bounds the search, but says nothing about the server: such an answer is never a
-// capacity. Several sets of objectives (tiers) are searched one after the other, and each tier uses every probe of the others.
+// A load at which the client is the limit says nothing about the server: it bounds the search, but not the capacity. Several sets of
+// objectives (tiers) are searched one after the other, and each tier uses every probe of the others.
 package find
 
 import (
@@ -37,8 +31,12 @@ import (
 	"github.com/redline-bench/redline/internal/result"
 )
 
-// Level is the confidence of a decision at one look. The intervals of readings should have it; others are scaled.
-const Level = 0.99
+const (
+	// Level is the confidence of the intervals that decide a probe: each side is wrong in one of 100 cases.
+	Level = 0.98
+	// AnswerLevel is the confidence of the interval of the capacity.
+	AnswerLevel = 0.95
+)
 
 // Tier is a set of objectives that must hold together.
 type Tier struct {
@@ -53,9 +51,9 @@ type Config struct {
 	Start, Lowest, Highest float64
 	// Whole: loads are whole numbers (concurrency, users), not rates.
 	Whole bool
-	// Growth is the factor of the load while an end of the bracket is missing (default 2).
+	// Growth is the factor of the load while an end of the bracket is missing; 0 lets the probes decide.
 	Growth float64
-	// Resolution is the relative width of the bracket at the end (default 0.02).
+	// Resolution is the relative distance of the capacity from the ends of its interval at which the search is content (default 0.02).
 	Resolution float64
 	// Settle is the start of a probe that readings leave out. It must be longer than a usual response time, so that the
 	// number of requests in flight has stopped growing (default 2 s).
@@ -63,10 +61,10 @@ type Config struct {
 	// MinTime and MaxTime bound the measured part of a probe (defaults 3 s and 30 s).
 	MinTime, MaxTime time.Duration
 	// Confirm is the measured part of the confirmation (default 2.5 times MaxTime). It goes on until ConfirmRequests have
-	// ended in it.
+	// ended in it. A budget may shorten it.
 	Confirm         time.Duration
 	ConfirmRequests int
-	// Budget is the time after which no further probe starts; 0 for no limit.
+	// Budget is the time by which the search ends; 0 for no limit.
 	Budget time.Duration
 	// Tick is the time between two observations (default a quarter of MinTime).
 	Tick time.Duration
@@ -79,7 +77,9 @@ type Config struct {
 type Reading struct {
 	Value float64
 	Unit  string
-	// Interval is the confidence interval; nil where there are too few requests for one.
+	// Count is the number of requests that the value comes from.
+	Count int
+	// Interval is the confidence interval, with the confidence Level; nil where there are too few requests for one.
 	Interval *result.Interval
 	// Missing: no request gave a value.
 	Missing bool
@@ -87,6 +87,7 @@ type Reading struct {
 
 // Observation is what the caller sees during a step.
 type Observation struct {
+	Now     time.Duration // since the search began
 	Elapsed time.Duration // since the step's load began, or since the drain began
 	// Requests and Failures ended since the load began; Backlog is how many are sent or due and have not ended.
 	Requests, Failures, Backlog int
@@ -97,8 +98,8 @@ type Observation struct {
 	Level *result.Level
 	// ClientLimit says why the client is the limit; empty where it is not.
 	ClientLimit string
-	// Down says why the server answers nothing any more; empty where it answers.
-	Down string
+	// Down says why the server answers nothing any more, Rejects with what it answers every request; empty where it answers.
+	Down, Rejects string
 }
 
 // Action is what the caller does next.
@@ -107,9 +108,9 @@ type Action string
 // The actions.
 const (
 	Run    Action = "run"    // start Load where Probe is new, keep it running, and observe at At
-	Drain  Action = "drain"  // send nothing, wait for the requests in flight, cancel them at Limit
+	Drain  Action = "drain"  // send nothing, wait for the requests in flight, cancel them at Limit; then observe
 	Check  Action = "check"  // run the light Load and observe at At whether the server has recovered
-	Finish Action = "finish" // the search is over
+	Finish Action = "finish" // the search is over: cancel the requests in flight
 )
 
 // Step is what the caller does next.
@@ -118,10 +119,14 @@ type Step struct {
 	Probe   int     // index in Answer.Probes
 	Purpose Purpose // of the probe that runs
 	Load    float64
+	// Settle is the start of the load that readings leave out.
+	Settle time.Duration
 	// At is the Elapsed of the next observation, Limit the Elapsed at which the step ends at the latest.
 	At, Limit time.Duration
 	// Look is the Elapsed from which an observation needs readings with intervals. An observation may come later than At.
 	Look time.Duration
+	// Drain is how long the requests in flight may go on after the load.
+	Drain time.Duration
 }
 
 // Search is the state of one search. It is not safe for concurrent use.
@@ -132,11 +137,18 @@ type Search struct {
 	probes     []*Probe
 	step       Step
 	backlog    []backlog     // of the running probe, after it settled
-	unmeasured int           // requests that ended before the running probe had settled
-	spent      time.Duration // in the steps that are over
-	patience   time.Duration // see latencyLimit
-	state      State
-	reason     string
+	settled    Observation   // of the running probe, at the end of its settling
+	waiting    float64       // sum of its backlogs since then
+	looks      int           // at them
+	now        time.Duration // since the search began
+	drained    struct {      // the drains so far
+		time  time.Duration
+		count int
+	}
+	patience time.Duration // see latencyLimit
+	state    State
+	reason   string
+	beliefs  []*belief // of each tier, after the probes that have ended; nil where not yet computed
 }
 
 // New checks the configuration and makes the search. Step is its first step.
@@ -144,7 +156,7 @@ func New(conf Config) (*Search, error) {
 	if len(conf.Tiers) == 0 {
 		return nil, errors.New("no objective is given; use a rule such as 'p99<50ms'")
 	}
-	s := &Search{conf: conf, state: Searching}
+	s := &Search{conf: conf, state: Searching, beliefs: make([]*belief, len(conf.Tiers))}
 	for _, t := range conf.Tiers {
 		indexes, err := s.addObjectives(t)
 		if err != nil {
@@ -201,7 +213,6 @@ func (s *Search) setDefaults() error {
 		return fmt.Errorf("loads from %g to %g: the lowest must be above 0, and the highest not below it", c.Lowest, c.Highest)
 	}
 	c.Start = min(max(c.Start, c.Lowest), c.Highest)
-	defaultTo(&c.Growth, 2)
 	defaultTo(&c.Resolution, 0.02)
 	defaultTo(&c.MaxFailed, 0.01)
 	defaultTo(&c.Settle, 2*time.Second)
@@ -213,6 +224,21 @@ func (s *Search) setDefaults() error {
 		return fmt.Errorf("a probe of at least %v cannot end after %v", c.MinTime, c.MaxTime)
 	}
 	return nil
+}
+
+// Times sets the times that are 0 by the latency of a single request: slow responses need longer probes, a short budget shorter ones.
+func (c *Config) Times(single time.Duration) {
+	longer := func(to *time.Duration, least time.Duration, responses int, share time.Duration) {
+		if *to > 0 {
+			return
+		}
+		if *to = max(least, time.Duration(responses)*single).Round(time.Millisecond); c.Budget > 0 {
+			*to = min(*to, c.Budget/share)
+		}
+	}
+	longer(&c.Settle, 2*time.Second, 2, 20)
+	longer(&c.MinTime, 3*time.Second, 3, 15)
+	longer(&c.MaxTime, 30*time.Second, 20, 4)
 }
 
 func defaultTo[T time.Duration | float64](value *T, def T) {

@@ -26,9 +26,10 @@ func read(lv *result.Level, rule *gate.Rule) Reading {
 	if err != nil && !gate.TooFew(err) || math.IsNaN(got.Value) { // the interval says what few requests are worth
 		return Reading{Missing: true}
 	}
-	r := Reading{Value: got.Value, Unit: got.Unit, Interval: got.Interval}
+	r := Reading{Value: got.Value, Unit: got.Unit, Count: int(lv.Client.Requests), Interval: got.Interval}
 	if rule.Name == "error_rate" {
 		r.Interval = errorInterval(lv)
+		r.Count += int(lv.Client.Failed)
 	}
 	return r
 }

@@ -26,13 +26,20 @@ func (s *Search) Result(by string) *result.Find {
 func (s *Search) tierResult(tier int, c *Capacity) result.FindAnswer {
 	out := result.FindAnswer{
 		Tier: c.Tier, Outcome: string(c.Outcome), Bracket: c.Interval, Confirmed: c.Confirmed, LimitedBy: c.LimitedBy,
-		Binding: c.Binding, Knee: c.Knee, Objectives: []string{},
+		Binding: c.Binding, Unsure: c.Unsure, Knee: c.Knee, Objectives: []string{},
 	}
 	for _, i := range s.tiers[tier] {
 		out.Objectives = append(out.Objectives, s.objectives[i].Text)
 	}
-	if c.Outcome == Found || c.Outcome == AllHold {
+	if c.Held != nil {
 		out.Capacity = &result.Capacity{Value: c.Value, Interval: c.Interval}
+		out.Held = &result.FindHeld{Seconds: seconds(c.Held), Requests: c.Held.Last.Requests}
+	}
+	if c.Failing != nil {
+		out.FailsAt = c.Failing.Load
+	}
+	if c.Outcome == ClientLimit {
+		out.ClientAt = c.Client.Load
 	}
 	return out
 }
@@ -40,7 +47,7 @@ func (s *Search) tierResult(tier int, c *Capacity) result.FindAnswer {
 func (s *Search) probeResult(p *Probe) result.FindProbe {
 	asked := p.Judgments[p.Tier]
 	out := result.FindProbe{
-		Load: p.Load, Purpose: string(p.Purpose), Seconds: math.Round(p.Last.Elapsed.Seconds()*1000) / 1000,
+		Load: p.Load, Purpose: string(p.Purpose), Seconds: seconds(p),
 		Requests: p.Last.Requests, Failures: p.Last.Failures, Backlog: p.Last.Backlog,
 		Decision: string(asked.Verdict), Sure: asked.Decided, Why: asked.Why, End: string(p.End), Unrecovered: p.Unrecovered,
 		Figures: []result.FindFigure{},
@@ -60,26 +67,19 @@ func (s *Search) probeResult(p *Probe) result.FindProbe {
 	return out
 }
 
-// Levels are the measurements at the capacities, one for each tier that has one: of the confirmation, or of the last probe at
-// that load where none ran.
+// seconds is how long a probe ran, in milliseconds' precision.
+func seconds(p *Probe) float64 { return math.Round(p.Last.Elapsed.Seconds()*1000) / 1000 }
+
+// Levels are the measurements at the capacities, one for each tier that has one.
 func (a *Answer) Levels() []result.Level {
 	var out []result.Level
 	done := map[float64]bool{}
 	for _, c := range a.Capacities {
-		if c.Value == 0 || done[c.Value] {
+		if c.Held == nil || c.Held.Last.Level == nil || done[c.Value] {
 			continue
 		}
 		done[c.Value] = true
-		var best *Probe
-		for i := range a.Probes {
-			p := &a.Probes[i]
-			if p.Load == c.Value && p.Last.Level != nil && (best == nil || p.Purpose == Confirm || best.Purpose != Confirm) {
-				best = p
-			}
-		}
-		if best != nil {
-			out = append(out, *best.Last.Level)
-		}
+		out = append(out, *c.Held.Last.Level)
 	}
 	return out
 }

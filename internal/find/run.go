@@ -4,17 +4,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
+	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/measure"
+	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/result"
 )
 
 // Runner sends loads to a server.
 type Runner interface {
 	// Run sends a load and calls watch for each look, until watch returns false or ctx ends. It returns when no request is
-	// in flight any more: the server is drained. A server that stops answering is no error, see measure.Sight.Down.
-	Run(ctx context.Context, load float64, first measure.Look, watch measure.Watch) error
+	// in flight any more; those that go on for longer than drain are canceled. A server that stops answering is no error, see
+	// measure.Sight.Down.
+	Run(ctx context.Context, load float64, drain time.Duration, first measure.Look, watch measure.Watch) error
 }
 
 // errEnded means that a Runner ended a load that the search had not ended.
@@ -23,24 +27,24 @@ var errEnded = errors.New("the load ended by itself before the search had an ans
 // Run drives the search over a runner until it is finished. show is called after each observation with what was seen; it may
 // be nil. When ctx ends, or the runner fails, the search is stopped: Answer then has all probes so far.
 func (s *Search) Run(ctx context.Context, r Runner, show func(measure.Sight)) error {
+	began := clock.Now()
 	for s.step.Do != Finish {
-		step := s.step
-		if step.Do == Drain { // Runner.Run has waited for the requests in flight
-			s.Observe(Observation{Elapsed: step.At})
-			continue
-		}
-		d := driver{Search: s, step: step, show: show}
-		err := r.Run(ctx, step.Load, d.look(step), d.watch)
+		d := driver{Search: s, step: s.step, began: began, show: show}
+		err := r.Run(ctx, d.step.Load, d.step.Drain, d.look(d.step), d.watch)
 		switch {
 		case ctx.Err() != nil:
 			s.Stop(Interrupted, "interrupted")
 			return ctx.Err()
-		case err == nil && s.running(step):
+		case err == nil && s.running(d.step):
 			err = errEnded
 		}
 		if err != nil {
 			s.Stop(Failed, err.Error())
 			return err
+		}
+		if s.step.Do == Drain { // Runner.Run has waited for the requests in flight
+			now := d.now()
+			s.Observe(Observation{Now: now, Elapsed: now - d.ended})
 		}
 	}
 	return nil
@@ -53,7 +57,9 @@ func (s *Search) running(step Step) bool { return s.step.Do == step.Do && s.step
 type driver struct {
 	*Search
 	step     Step
-	readings []Reading // of the last look with figures
+	began    int64         // the search, by the clock
+	ended    time.Duration // time of the search at the last look
+	readings []Reading     // of the last look with figures
 	show     func(measure.Sight)
 	good     struct { // when the last request succeeded, as far as looks tell
 		at                 time.Duration
@@ -61,24 +67,27 @@ type driver struct {
 	}
 }
 
+func (d *driver) now() time.Duration { return time.Duration(clock.Now() - d.began) }
+
 // look is the next look that a step asks for.
 func (d *driver) look(step Step) measure.Look {
 	if step.Do == Check {
 		return measure.Look{At: step.At, Anew: true}
 	}
-	return measure.Look{At: step.At, Settle: d.conf.Settle}
+	return measure.Look{At: step.At, Settle: step.Settle}
 }
 
 func (d *driver) watch(sight measure.Sight) (measure.Look, bool) {
 	now := d.Search.step
+	d.ended = d.now()
 	o := Observation{
-		Elapsed: sight.Elapsed, Requests: sight.Requests, Failures: sight.Failures, Backlog: sight.Backlog,
+		Now: d.ended, Elapsed: sight.Elapsed, Requests: sight.Requests, Failures: sight.Failures, Backlog: sight.Backlog,
 		Down: sight.Down, Readings: d.readings,
 	}
 	if o.Down == "" && d.onlyFailures(sight) {
-		o.Down = d.failure(sight)
+		d.addFailure(&o, sight)
 	}
-	if now.Do == Check || o.Elapsed >= now.Look || o.Down != "" || d.Overloaded(o) {
+	if now.Do == Check || o.Elapsed >= now.Look || o.Down+o.Rejects != "" || d.Overloaded(o) {
 		d.addFigures(&o, sight)
 	}
 	next := d.Observe(o)
@@ -99,13 +108,21 @@ func (d *driver) onlyFailures(sight measure.Sight) bool {
 	return sight.Failures-d.good.failures >= leastFailures && sight.Elapsed-d.good.at >= max(d.conf.Settle, time.Second)
 }
 
-// failure says how requests fail.
-func (d *driver) failure(sight measure.Sight) string {
+// addFailure says how requests fail. A server that answers them is not down.
+func (d *driver) addFailure(o *Observation, sight measure.Sight) {
 	text := fmt.Sprintf("no request succeeded for %v", (sight.Elapsed - d.good.at).Round(100*time.Millisecond))
-	if lv, _ := sight.Level(0); len(lv.Failures) > 0 {
-		text += ": " + lv.Failures[len(lv.Failures)-1].Text
+	lv, _ := sight.Level(0)
+	most := mainFailure(lv)
+	if most == nil {
+		o.Down = text
+		return
 	}
-	return text
+	text += ": " + most.Text
+	if strings.HasPrefix(most.Class, record.Server.String()) {
+		o.Rejects = text
+	} else {
+		o.Down = text
+	}
 }
 
 // addFigures computes the figures of an observation.
@@ -113,7 +130,7 @@ func (d *driver) addFigures(o *Observation, sight measure.Sight) {
 	lv, reasons := sight.Level(Level)
 	o.Level, o.Readings = lv, Readings(lv, d.objectives)
 	d.readings = o.Readings
-	if o.Down == "" && d.Search.step.Do == Run {
+	if o.Down+o.Rejects == "" && d.Search.step.Do == Run {
 		o.ClientLimit = d.clientLimit(o, reasons)
 	}
 }
@@ -127,15 +144,15 @@ func (s *Search) clientLimit(o *Observation, reasons []result.Reason) string {
 		return ""
 	}
 	p := s.probes[len(s.probes)-1]
-	now := &Probe{Load: p.Load, Last: *o, measured: max(0, o.Elapsed-s.conf.Settle)}
-	if _, failed := s.judgeFailures([]*Probe{now}, p.Tier); failed {
+	now := &Probe{Load: p.Load, Last: *o, measured: max(0, o.Elapsed-s.step.Settle)}
+	if _, failed := s.judgeFailures(now, p.Tier); failed {
 		return "" // while a server is away, a client cannot keep its load
 	}
 	h := &o.Level.Health
 	if h.AchievedRate < minSent*h.AskedRate || h.AchievedInFlight < minInFlight*h.AskedInFlight {
 		return reasons[0].What
 	}
-	if j := s.judgeObjectives([]*Probe{now}, p.Tier); j.Verdict != Fails && !s.Overloaded(*o) {
+	if j := s.judgeObjectives(now, p.Tier); j.Verdict != Fails && !s.Overloaded(*o) {
 		return ""
 	}
 	if s.mostFail(o.Level, p.Tier) {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/unit"
 )
 
 // capacityName is the number of a whole search, not of a level. A tier has its own: capacity.fast.
@@ -16,7 +17,8 @@ func (r *Rule) aboutCapacity() (tier string, ok bool) {
 	return tier, head == capacityName
 }
 
-// checkCapacity holds a rule to the answer of a search. Where no load holds, the capacity is 0.
+// checkCapacity holds a rule to the answer of a search: to the end of its interval that is worse for the rule, so that only a capacity
+// that surely keeps the rule passes. Where no load holds, any capacity is below the lowest load.
 func (r *Rule) checkCapacity(f *result.Find, tier string) result.Check {
 	c := result.Check{Rule: r.Text}
 	if f == nil {
@@ -27,24 +29,36 @@ func (r *Rule) checkCapacity(f *result.Find, tier string) result.Check {
 		c.Text = err.Error()
 		return c
 	}
-	switch a := f.Answer(tier); {
-	case a.Capacity == nil && a.LimitedBy != "server":
+	a := f.Answer(tier)
+	upward := r.Op[0] == '>'
+	switch {
+	case a.Capacity == nil && a.LimitedBy == "server":
+		c.Text = noneHolds
+	case a.Capacity == nil:
 		c.Unknown, c.Text = true, "no capacity was found: "+a.Outcome
+	case upward:
+		c.OK, c.Text = r.Holds(a.Capacity.Low), capacityText(f, a)
+		c.Unknown = !c.OK && a.LimitedBy == "client"
+	case a.Capacity.Open:
+		c.Unknown, c.Text = true, capacityText(f, a)
 	default:
-		value := 0.0
-		if a.Capacity != nil {
-			value = a.Capacity.Value
-		}
-		c.OK, c.Text = r.Holds(value), capacityText(f, a)
+		c.OK, c.Text = r.Holds(a.Capacity.High), capacityText(f, a)
 	}
 	return c
 }
 
+// noneHolds is the answer of a search in which even the lowest load failed.
+const noneHolds = "no load holds the objectives"
+
 func capacityText(f *result.Find, a *result.FindAnswer) string {
-	if a.Capacity == nil {
-		return "no load holds the objectives"
+	switch c := a.Capacity; {
+	case c == nil:
+		return noneHolds
+	case c.Open:
+		return fmt.Sprintf("%s is surely at least %s", capacityName, f.Load(c.Low))
+	default:
+		return fmt.Sprintf("%s is surely %s to %s", capacityName, unit.Digits(c.Low, 4), f.Load(c.High))
 	}
-	return capacityName + " is " + f.Load(a.Capacity.Value)
 }
 
 // objectives are the objectives of a complete search: each tier's hold at some load, or at none.
@@ -56,7 +70,7 @@ func objectives(res *result.Result) []result.Check {
 			c.Unknown, c.Text = true, "no capacity was found: client limit"
 		}
 		return []result.Check{c}
-	case f == nil || f.State != "complete":
+	case f == nil || f.State != "complete" && f.State != "out of time":
 		return nil
 	case len(f.Tiers) > 0:
 		var list []result.Check

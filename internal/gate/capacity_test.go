@@ -11,8 +11,9 @@ import (
 
 func TestRulesAboutCapacity(t *testing.T) {
 	found := func(v float64) result.FindAnswer {
-		return result.FindAnswer{Outcome: "found", LimitedBy: "server", Capacity: &result.Capacity{Value: v}}
+		return result.FindAnswer{Outcome: "found", LimitedBy: "server", Capacity: &result.Capacity{Value: v, Interval: result.Interval{Low: v - 1, High: v + 1}}}
 	}
+	client := result.FindAnswer{Outcome: "client limit", LimitedBy: "client", Capacity: &result.Capacity{Value: 950, Interval: result.Interval{Low: 940, Open: true}}}
 	f := func(rule string, find *result.Find, want gate.Outcome, text string) {
 		t.Helper()
 		r, err := gate.Parse(rule)
@@ -24,18 +25,23 @@ func TestRulesAboutCapacity(t *testing.T) {
 			t.Errorf("%s: %v, %q", rule, g.Outcome(), g.Findings[0].Text)
 		}
 	}
-	f("capacity>900", &result.Find{By: "rate", FindAnswer: found(950)}, gate.Passed, "capacity is 950 requests/s")
-	f("capacity>900", &result.Find{By: "users", FindAnswer: found(12)}, gate.Missed, "capacity is 12 users")
+	f("capacity>900", &result.Find{By: "rate", FindAnswer: found(950)}, gate.Passed, "capacity is surely 949 to 951 requests/s")
+	f("capacity>900", &result.Find{By: "users", FindAnswer: found(12)}, gate.Missed, "capacity is surely 11 to 13 users")
+	f("capacity>949.5", &result.Find{By: "rate", FindAnswer: found(950)}, gate.Missed, "capacity is surely 949 to 951 requests/s")
+	f("capacity<950.5", &result.Find{By: "rate", FindAnswer: found(950)}, gate.Missed, "capacity is surely 949 to 951 requests/s")
+	f("capacity<952", &result.Find{By: "rate", FindAnswer: found(950)}, gate.Passed, "capacity is surely 949 to 951 requests/s")
+	f("capacity>900", &result.Find{By: "rate", FindAnswer: client}, gate.Passed, "capacity is surely at least 940 requests/s")
+	f("capacity>945", &result.Find{By: "rate", FindAnswer: client}, gate.Void, "capacity is surely at least 940 requests/s")
 	f("capacity>900", &result.Find{By: "rate", FindAnswer: result.FindAnswer{Outcome: "none holds", LimitedBy: "server"}}, gate.Missed, "no load holds the objectives")
 	f("capacity>900", &result.Find{By: "rate", FindAnswer: result.FindAnswer{Outcome: "open"}}, gate.Void, "no capacity was found: open")
 	f("capacity>900", nil, gate.Missed, "only 'redline find' and 'redline tune' measure a capacity")
 	slow := found(2000)
 	slow.Tier = "slow"
-	f("capacity.slow>900", &result.Find{By: "rate", FindAnswer: found(10), Tiers: []result.FindAnswer{slow}}, gate.Passed, "capacity is 2000 requests/s")
+	f("capacity.slow>900", &result.Find{By: "rate", FindAnswer: found(10), Tiers: []result.FindAnswer{slow}}, gate.Passed, "capacity is surely 1999 to 2001 requests/s")
 	f("capacity.fast>900", &result.Find{By: "rate", FindAnswer: found(10)}, gate.Missed, `capacity.fast: the search has no tier "fast"`)
 	f("capacity>900ms", &result.Find{By: "rate", FindAnswer: found(950)}, gate.Missed, "capacity is in /s, so capacity>900ms cannot be its bound")
 	f("capacity>9/s", &result.Find{By: "users", FindAnswer: found(12)}, gate.Missed, "capacity is in users, so capacity>9/s cannot be its bound")
-	f("Capacity>9/s", &result.Find{By: "rate", FindAnswer: found(12)}, gate.Passed, "capacity is 12 requests/s")
+	f("Capacity>9/s", &result.Find{By: "rate", FindAnswer: found(12)}, gate.Passed, "capacity is surely 11 to 13 requests/s")
 }
 
 // Rules about the answer of a search are checked before it, too.
@@ -79,13 +85,13 @@ func TestObjectivesAreChecks(t *testing.T) {
 		}
 	}
 	none := result.FindAnswer{Tier: "fast", Objectives: slo, Outcome: "none holds", LimitedBy: "server"}
-	held := result.FindAnswer{Tier: "slow", Objectives: slo, Outcome: "found", Capacity: &result.Capacity{Value: 8}}
-	f(result.Result{Find: &result.Find{By: "users", State: "complete", FindAnswer: held}}, result.Check{Rule: "p99<5ms error_rate<1%", Objective: true, OK: true, Text: "capacity is 8 users"})
+	held := result.FindAnswer{Tier: "slow", Objectives: slo, Outcome: "found", Capacity: &result.Capacity{Value: 8, Interval: result.Interval{Low: 8, High: 9}}}
+	f(result.Result{Find: &result.Find{By: "users", State: "complete", FindAnswer: held}}, result.Check{Rule: "p99<5ms error_rate<1%", Objective: true, OK: true, Text: "capacity is surely 8 to 9 users"})
 	f(result.Result{Find: &result.Find{State: "complete", FindAnswer: none}}, result.Check{Rule: "p99<5ms error_rate<1%", Objective: true, Text: "no load holds the objectives"})
 	f(result.Result{Find: &result.Find{State: "complete", FindAnswer: result.FindAnswer{Objectives: slo, Outcome: "client limit", LimitedBy: "client"}}},
 		result.Check{Rule: "p99<5ms error_rate<1%", Objective: true, Unknown: true, Text: "no capacity was found: client limit"})
 	f(result.Result{Find: &result.Find{By: "concurrency", State: "complete", FindAnswer: none, Tiers: []result.FindAnswer{none, held}}},
-		result.Check{Rule: "fast: p99<5ms error_rate<1%", Objective: true, Text: "no load holds the objectives"}, result.Check{Rule: "slow: p99<5ms error_rate<1%", Objective: true, OK: true, Text: "capacity is 8 in flight"})
+		result.Check{Rule: "fast: p99<5ms error_rate<1%", Objective: true, Text: "no load holds the objectives"}, result.Check{Rule: "slow: p99<5ms error_rate<1%", Objective: true, OK: true, Text: "capacity is surely 8 to 9 in flight"})
 	f(result.Result{Tune: &result.Tune{State: "complete", Objectives: slo}}, result.Check{Rule: "p99<5ms error_rate<1%", Objective: true, Text: "no candidate holds the objectives at any load"})
 	f(result.Result{Tune: &result.Tune{State: "complete", Objectives: slo, Candidates: []result.TuneCandidate{{}, {LimitedBy: "client"}}}},
 		result.Check{Rule: "p99<5ms error_rate<1%", Objective: true, Unknown: true, Text: "no capacity was found: client limit"})

@@ -12,9 +12,11 @@ type Find struct {
 	// By is what the load is: rate (requests per second), concurrency or users.
 	By     string `json:"by"`
 	Preset string `json:"preset,omitempty"`
-	// State is complete, interrupted, out of time, undecided or failed; Reason says why the search is not complete.
+	// State is searching, complete, interrupted, out of time or failed; Reason says why the search is not complete.
 	State  string `json:"state"`
 	Reason string `json:"reason,omitempty"`
+	// Next says what a search in progress does now, and how long it takes at most.
+	Next string `json:"next,omitempty"`
 	FindAnswer
 	// Tiers are the answers of several tiers; the answer above is then that of the first. Empty with one tier.
 	Tiers  []FindAnswer `json:"tiers,omitempty"`
@@ -25,24 +27,38 @@ type Find struct {
 type FindAnswer struct {
 	Tier       string   `json:"tier,omitempty"`
 	Objectives []string `json:"objectives"`
-	// Outcome is found, none holds, all hold, client limit, or open where the search is not complete.
+	// Outcome is found, at least (no load failed), all hold (even at the highest load), none holds (even at the lowest), client limit, or
+	// open where no load has held yet.
 	Outcome string `json:"outcome"`
-	// Capacity is nil unless the outcome is found or all hold.
+	// Capacity is nil only if no load held.
 	Capacity *Capacity `json:"capacity"`
-	// Bracket holds the capacity: Low is the highest load that surely holds, High the lowest that surely fails.
+	// Held is the measurement at the capacity; nil if no load held.
+	Held *FindHeld `json:"held,omitempty"`
+	// Bracket holds the capacity with its confidence. It is that of Capacity, and known where no load held, too.
 	Bracket Interval `json:"bracket"`
-	// Confirmed: the confirmation run at the capacity held every objective, and with the probes around it kept all from their limits by
-	// two standard errors.
+	// Confirmed: the confirmation run at the capacity held every objective, and all probes together say so with the confidence of Bracket.
 	Confirmed bool `json:"confirmed"`
+	// Unsure says what the measurement at the capacity lacks for a sure decision; empty if it lacks nothing.
+	Unsure string `json:"unsure,omitempty"`
 	// LimitedBy is server or client; empty if neither was the limit.
 	LimitedBy string `json:"limited_by,omitempty"`
-	// Binding is the objective that fails first above the capacity.
+	// FailsAt is the lowest load above the capacity that failed, ClientAt the lowest at which the client was the limit; 0 if there is none.
+	FailsAt  float64 `json:"fails_at,omitempty"`
+	ClientAt float64 `json:"client_limit_at,omitempty"`
+	// Binding is the objective that failed there, or "backlog" or "server down". If no load failed, it is the objective that is nearest to
+	// its limit.
 	Binding string `json:"binding,omitempty"`
 	// Knee is the load with the highest ratio of load to the binding objective's metric; 0 if it is not known.
 	Knee float64 `json:"knee,omitempty"`
 }
 
-// Capacity is the highest load that holds, with its interval.
+// FindHeld is how long the load of the answer was sent, and how many requests ended.
+type FindHeld struct {
+	Seconds  float64 `json:"seconds"`
+	Requests int     `json:"requests"`
+}
+
+// Capacity is the highest load that held, with the interval of the highest load that holds.
 type Capacity struct {
 	Value float64 `json:"value"`
 	Interval
@@ -72,7 +88,7 @@ type capacityJSON struct {
 // FindProbe is one load that a search ran.
 type FindProbe struct {
 	Load    float64 `json:"load"`
-	Purpose string  `json:"purpose"` // bracket, bisect, recheck or confirm
+	Purpose string  `json:"purpose"` // bracket, bisect or confirm
 	// Seconds is how long the load ran. Requests and Failures ended in that time; Backlog had not ended at its end.
 	Seconds  float64 `json:"seconds"`
 	Requests int     `json:"requests"`
@@ -83,7 +99,7 @@ type FindProbe struct {
 	// Decision is holds, fails, client limit or unknown. Sure: the interval of the metric lies on one side of the limit.
 	Decision string `json:"decision"`
 	Sure     bool   `json:"sure"`
-	// End is why the load ended: decided, time over, overload, client limit, server down or stopped. Why explains the decision.
+	// End is why the load ended: decided, time over, overload, rejected, client limit, server down or stopped. Why explains the decision.
 	End string `json:"end"`
 	Why string `json:"why"`
 	// Tiers are the decisions for each tier, if there are several.

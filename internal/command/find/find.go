@@ -65,10 +65,10 @@ func open(p *command.IO, what string, o *options, rest []string) (search.Traffic
 // exits are the exit codes as they are meant here.
 func exits() []option.Exit {
 	return []option.Exit{
-		{Code: command.ExitOK, Meaning: "a capacity was found, or all objectives hold at the highest load"},
-		{Code: command.ExitUnstable, Meaning: "the time of --budget was over before the answer"},
+		{Code: command.ExitOK, Meaning: "a load held; the answer says how sure it is"},
+		{Code: command.ExitUnstable, Meaning: "the time of --budget was over before any load held"},
 		{Code: command.ExitAssertion, Meaning: "an objective fails even at the lowest load, a rule of --assert does not hold, or the capacity is below --baseline"},
-		{Code: command.ExitInvalid, Meaning: "the client is the limit, or --assert or --baseline cannot be judged"},
+		{Code: command.ExitInvalid, Meaning: "the client is the limit and no load held, or --assert or --baseline cannot be judged"},
 		{Code: command.ExitError, Meaning: "any other error: wrong options, no connection, the server stopped answering"},
 		{Code: command.ExitInterrupted, Meaning: "interrupted; what was found so far is reported"},
 	}

@@ -91,8 +91,8 @@ func laws() []law {
 // loads sends rates to a prober.
 type loads struct{ *profile.Prober }
 
-func (l loads) Run(ctx context.Context, load float64, first measure.Look, watch measure.Watch) error {
-	return l.Prober.Run(ctx, result.Level{Mode: plan.RequestRate, Rate: load}, drainTime, first, watch)
+func (l loads) Run(ctx context.Context, load float64, drain time.Duration, first measure.Look, watch measure.Watch) error {
+	return l.Prober.Run(ctx, result.Level{Mode: plan.RequestRate, Rate: load}, drain, first, watch)
 }
 
 // search runs a search with the engine of redline profile, in simulated time. probe is the longest time of a probe.

@@ -55,13 +55,13 @@ func (o *options) rows() []option.Row {
 		{Long: "lowest", Arg: "LOAD", Default: "1, or 10 requests in a probe", Help: "lowest load; if an objective fails there, the search ends", To: option.Float(&o.lowest, 0, 1e9)},
 		{Long: "highest", Arg: "LOAD", Default: "1000000 requests/s, 4096 in flight", Help: "highest load", To: option.Float(&o.highest, 0, 1e9)},
 		{Long: "first", Arg: "LOAD", Default: "from the latency of single requests", Help: "load of the first probe", To: option.Float(&o.first, 0, 1e9)},
-		{Long: "resolution", Arg: "PCT", Help: "end the search when the loads that hold and those that fail are this near to each other", To: option.Percent(&o.resolution, 50)},
+		{Long: "resolution", Arg: "PCT", Help: "end the search when the ends of the capacity's interval are this near to its middle", To: option.Percent(&o.resolution, 50)},
 	}), option.Group("Time", []option.Row{
 		{Long: "confirm", Arg: "TIME", Help: "duration of the confirmation at the answer", To: option.Time(&o.confirm, time.Second)},
 		{Long: "settle", Arg: "TIME", Default: "2s, longer for slow responses", Help: "start of each probe that is not measured", To: option.Time(&o.settle, time.Second)},
 		{Long: "probe-min", Arg: "TIME", Default: "3s, longer for slow responses", Help: "shortest measured time of a probe", To: option.Time(&o.probeMin, time.Second)},
 		{Long: "probe-max", Arg: "TIME", Default: "30s, longer for slow responses", Help: "longest measured time of a probe; what is undecided then is judged by its value", To: option.Time(&o.probeMax, time.Second)},
-		{Long: "budget", Arg: "TIME", Help: "start no further probe after this time; 0 for no limit", To: option.Time(&o.budget, time.Second)},
+		{Long: "budget", Arg: "TIME", Help: "end the search after this time, with the best answer so far; 0 for no limit", To: option.Time(&o.budget, time.Second)},
 	}))
 }
 

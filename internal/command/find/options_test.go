@@ -70,7 +70,7 @@ func TestWrongOptions(t *testing.T) {
 
 func TestPresets(t *testing.T) {
 	o, _, err := read(strings.Fields("--preset mlperf-server --slo p99<15ms"), nil)
-	if err != nil || o.by != byRate || o.confirm != 10*time.Minute || o.scenario().requests != 270_336 || o.budget != 0 {
+	if err != nil || o.by != byRate || o.confirm != 10*time.Minute || o.scenario().requests != 662 || o.budget != 0 {
 		t.Errorf("%+v %v", o, err)
 	}
 	o, _, err = read(strings.Fields("--preset mlperf-singlestream --confirm 5s"), nil)

@@ -30,10 +30,10 @@ const presetTime = 10 * time.Minute
 const offlineInFlight = 256
 
 var presets = []preset{
-	{name: "mlperf-server", title: "server", by: byRate, percentile: 99, requests: 270_336},
+	{name: "mlperf-server", title: "server", by: byRate, percentile: 99, requests: 662},
 	{name: "mlperf-offline", title: "offline", by: byConcurrency, requests: 24_576, fixed: offlineInFlight, figure: "throughput"},
-	{name: "mlperf-singlestream", title: "single stream", by: byConcurrency, percentile: 90, requests: 1024, fixed: 1, figure: "p90"},
-	{name: "mlperf-multistream", title: "multi stream", by: byConcurrency, percentile: 99, requests: 270_336, fixed: 1, figure: "p99"},
+	{name: "mlperf-singlestream", title: "single stream", by: byConcurrency, percentile: 90, requests: 64, fixed: 1, figure: "p90"},
+	{name: "mlperf-multistream", title: "multi stream", by: byConcurrency, percentile: 99, requests: 662, fixed: 1, figure: "p99"},
 }
 
 func presetNames() []string { return convert.All(presets, func(p preset) string { return p.name }) }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/redline-bench/redline/internal/cleantext"
@@ -38,12 +39,12 @@ type session struct {
 	note    string // about times that differ from the defaults; may be empty
 }
 
-// Default ends of the search, and the time that the requests in flight get after a load.
+// Default ends of the search, and the time that the requests in flight get.
 const (
 	lowestRequests  = 10 // of a probe at the lowest rate
 	highestRate     = 1e6
 	highestInFlight = 4096
-	drainTime       = 30 * time.Second
+	drainTime       = 30 * time.Second // of the single requests
 )
 
 func (s *session) run() (int, error) {
@@ -88,8 +89,8 @@ func (s *session) failed(err error) int {
 
 // find runs the search.
 func (s *session) find() error {
-	single, err := find.Estimate(s.sigs.Soft, func(ctx context.Context, lv result.Level, first measure.Look, watch measure.Watch) error {
-		return s.traffic.Run(ctx, lv, drainTime, first, watch)
+	single, err := find.Estimate(s.sigs.Soft, s.opts.budget, func(ctx context.Context, lv result.Level, first measure.Look, watch measure.Watch) error {
+		return s.traffic.Run(ctx, lv, s.estimateDrain(), first, watch)
 	})
 	if err != nil {
 		return err
@@ -102,7 +103,24 @@ func (s *session) find() error {
 		return err
 	}
 	s.head(single)
+	s.outcome.Searching(s.now())
 	return s.search.Run(s.sigs.Soft, runner{s}, s.progress)
+}
+
+// left is the time that is left of the budget; 0 where it has no limit.
+func (s *session) left() time.Duration {
+	if s.opts.budget == 0 {
+		return 0
+	}
+	return max(s.opts.budget-time.Since(s.began), time.Millisecond)
+}
+
+// estimateDrain is how long the last of the single requests may take.
+func (s *session) estimateDrain() time.Duration {
+	if s.opts.budget == 0 {
+		return drainTime
+	}
+	return min(drainTime, s.opts.budget/10)
 }
 
 // config is the search. Slow responses get longer probes.
@@ -110,19 +128,12 @@ func (s *session) config(single time.Duration) (find.Config, error) {
 	o := s.opts
 	c := find.Config{
 		Tiers: s.tiers, Start: o.first, Lowest: o.lowest, Highest: o.highest, Whole: o.by != byRate, Resolution: o.resolution,
-		Settle: o.settle, MinTime: o.probeMin, MaxTime: o.probeMax, Confirm: o.confirm, Budget: o.budget, MaxFailed: s.traffic.MaxErrorRate(),
+		Settle: o.settle, MinTime: o.probeMin, MaxTime: o.probeMax, Confirm: o.confirm, Budget: s.left(), MaxFailed: s.traffic.MaxErrorRate(),
 	}
 	if p := o.scenario(); p != nil {
 		c.ConfirmRequests = p.requests
 	}
-	longer := func(to *time.Duration, least time.Duration, responses int) {
-		if *to == 0 {
-			*to = max(least, time.Duration(responses)*single).Round(time.Millisecond)
-		}
-	}
-	longer(&c.Settle, 2*time.Second, 3)
-	longer(&c.MinTime, 3*time.Second, 4)
-	longer(&c.MaxTime, 30*time.Second, 20)
+	c.Times(single)
 	if c.MinTime > c.MaxTime { // only one of them was given
 		s.fitProbeTimes(&c)
 	}
@@ -170,14 +181,16 @@ func (s *session) limitInFlight(c *find.Config) error {
 type runner struct{ *session }
 
 // Run implements find.Runner.
-func (r runner) Run(ctx context.Context, load float64, first measure.Look, watch measure.Watch) error {
+func (r runner) Run(ctx context.Context, load float64, drain time.Duration, first measure.Look, watch measure.Watch) error {
 	var last *result.Level
 	level := r.level(load)
 	noted := search.Noted(watch, func(lv *result.Level) { last = lv })
-	err := r.traffic.Run(ctx, level, drainTime, first, func(sight measure.Sight) (measure.Look, bool) {
+	err := r.traffic.Run(ctx, level, drain, first, func(sight measure.Sight) (measure.Look, bool) {
 		r.outcome.InFlight(&level, sight.Backlog)
+		next, more := noted(sight)
+		r.outcome.Searching(r.now())
 		r.outcome.Progress(func() *result.Level { lv, _ := sight.Level(0); return lv })
-		return noted(sight)
+		return next, more
 	})
 	if last != nil {
 		r.outcome.LevelEnds(context.WithoutCancel(ctx), last) // an interrupt ends the probe, not its report
@@ -213,7 +226,7 @@ func (s *session) finish(json string, err error) int {
 	code := exitCode(&a)
 	if a.State == find.Failed && err != nil {
 		fmt.Fprintf(s.Stderr, "redline find: %s\n", cleantext.Line(s.traffic.Advise(err)))
-	} else if a.State == find.Failed || a.State == find.OutOfTime || a.State == find.Undecided {
+	} else if a.State == find.Failed || a.State == find.OutOfTime && unanswered(&a) {
 		fmt.Fprintf(s.Stderr, "redline find: %s\n", cleantext.Line(a.Reason))
 	}
 	if werr := report.WriteFile(s.Files, json, res); werr != nil {
@@ -233,22 +246,22 @@ func (s *session) judge(res *result.Result, a *find.Answer) {
 		run.Error, run.ServerGone = a.Reason, true
 	}
 	for _, c := range a.Capacities {
-		if c.Outcome == find.ClientLimit && run.Unleveled == nil {
-			what := "the client reached its limit before the server did"
-			if c.Interval.Low > 0 { // the highest load that surely holds
-				what += ", above " + s.load(c.Interval.Low)
-			}
-			run.Unleveled = []result.Reason{{What: what, Try: "run the client on a machine of its own, or give it more CPU"}}
+		if c.Outcome == find.ClientLimit && c.Value == 0 && run.Unleveled == nil {
+			run.Unleveled = []result.Reason{{What: "the client reached its limit before the server did", Try: clientAdvice}}
 		}
 	}
 	res.Verdict, res.Error = measure.Conclude(run), run.Error
-	try := map[find.State]string{
-		find.OutOfTime: "allow more time with --budget, or a wider --resolution",
-		find.Undecided: "check what else uses the server and this machine, and give longer probes with --probe-max, or a wider --resolution",
-	}[a.State]
-	if try != "" && res.Verdict.State == result.Valid {
-		res.Verdict = result.Verdict{State: result.Unstable, Reasons: []result.Reason{{What: a.Reason, Try: try}}}
+	if a.State == find.OutOfTime && unanswered(a) && res.Verdict.State == result.Valid {
+		res.Verdict = result.Verdict{State: result.TooShort, Reasons: []result.Reason{{What: a.Reason + ", and no load held before", Try: "allow more time with --budget, or start lower with --first"}}}
 	}
+}
+
+// clientAdvice says what to do if the client is the limit.
+const clientAdvice = "run the client on a machine of its own, or give it more CPU"
+
+// unanswered tells whether no load held for a tier, though a lower one might have.
+func unanswered(a *find.Answer) bool {
+	return slices.ContainsFunc(a.Capacities, func(c find.Capacity) bool { return c.Outcome == find.Open })
 }
 
 // exitCode is that of the worst answer.
@@ -258,17 +271,17 @@ func exitCode(a *find.Answer) int {
 		return command.ExitInterrupted
 	case find.Failed:
 		return command.ExitError
-	case find.Searching, find.Complete, find.OutOfTime, find.Undecided:
+	case find.Searching, find.Complete, find.OutOfTime:
 	}
 	code := command.ExitOK
-	if a.State == find.OutOfTime || a.State == find.Undecided {
+	if unanswered(a) {
 		code = command.ExitUnstable
 	}
 	for _, c := range a.Capacities {
-		if c.Outcome == find.ClientLimit {
+		switch {
+		case c.Outcome == find.ClientLimit && c.Value == 0:
 			return command.ExitInvalid
-		}
-		if c.Outcome == find.NoneHolds {
+		case c.Outcome == find.NoneHolds:
 			code = command.ExitAssertion
 		}
 	}

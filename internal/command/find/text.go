@@ -46,8 +46,16 @@ func (s *session) head(single time.Duration) {
 	if s.note != "" {
 		fmt.Fprintln(s.Stdout, "  "+s.note)
 	}
-	fmt.Fprintf(s.Stdout, "  single requests take %s; at most %s left\n\n", single.Round(10*time.Microsecond), s.search.Remaining().Round(time.Second))
+	fmt.Fprintf(s.Stdout, "  single requests take %s; %s\n\n", unit.Span(float64(single)), s.ends())
 	fmt.Fprintf(s.Stdout, "%5s  %12s  %-8s  %7s  %-12s  %s\n", "probe", "load", "purpose", "time", "decision", "why")
+}
+
+// ends says when the search ends.
+func (s *session) ends() string {
+	if left := s.search.Remaining(); left > 0 {
+		return fmt.Sprintf("the search ends in %v at the latest (--budget)", left.Round(time.Second))
+	}
+	return "the search has no limit of time (--budget)"
 }
 
 // showProbes prints the probes that have ended since the last call.
@@ -93,6 +101,24 @@ func (s *session) progress(sight measure.Sight) {
 	})
 }
 
+// now is the search as the live page shows it.
+func (s *session) now() *result.Find {
+	f, step := s.search.Result(s.opts.by), s.search.Step()
+	f.Preset = s.opts.preset
+	switch step.Do {
+	case find.Run:
+		f.Next = fmt.Sprintf("Now: probe %d (%s) at %s, %s at most; ", step.Probe+1, step.Purpose, s.load(step.Load), unit.Span(float64(step.Limit)))
+	case find.Drain:
+		f.Next = "Now: waiting for the requests in flight, then the next probe; "
+	case find.Check:
+		f.Next = "Now: checking that the server has recovered at " + s.load(step.Load) + "; "
+	case find.Finish:
+		return f
+	}
+	f.Next += s.ends() + "."
+	return f
+}
+
 // bracket is where the capacity lies.
 func (s *session) bracket(c *find.Capacity) string {
 	switch iv := c.Interval; {
@@ -123,7 +149,7 @@ func (s *session) answer(res *result.Result) {
 		report.Server(s.Stdout, &res.Levels[n-1], s.Style())
 	}
 	if f.Reason != "" && !slices.ContainsFunc(res.Verdict.Reasons, func(r result.Reason) bool { return r.What == f.Reason }) {
-		fmt.Fprintf(s.Stdout, "The search is not complete: %s\n", cleantext.Line(f.Reason))
+		fmt.Fprintf(s.Stdout, "The search ended early: %s\n", cleantext.Line(f.Reason))
 	}
 	fmt.Fprintln(s.Stdout)
 	report.Fleet(s.Stdout, res.Fleet)
@@ -134,31 +160,30 @@ func (s *session) answer(res *result.Result) {
 func (s *session) words(a *result.FindAnswer) []string {
 	var out []string
 	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
-	switch find.Outcome(a.Outcome) {
-	case find.Found:
-		add("Capacity: %s%s", s.load(a.Capacity.Value), interval(a))
-		add("  %s", confirmed(a))
-		add("  objective that fails first above it: %s", a.Binding)
-	case find.AllHold:
-		add("Capacity: at least %s, the highest load: all objectives hold there", s.load(a.Capacity.Value))
-		add("  %s", confirmed(a))
-		add("  nearest to its limit: %s; raise --highest to search above", a.Binding)
-	case find.NoneHolds:
+	switch outcome := find.Outcome(a.Outcome); {
+	case a.Capacity != nil:
+		add("Capacity: %s", s.sentence(a))
+		if !a.Bracket.Open {
+			add("  with %g %% confidence between %s and %s", 100*a.Bracket.Level, number(a.Bracket.Low), s.load(a.Bracket.High))
+		} else if a.Bracket.Low > 0 {
+			add("  with %g %% confidence at least %s", 100*a.Bracket.Level, s.load(a.Bracket.Low))
+		}
+		if outcome == find.AllHold {
+			add("  this is the highest load; nearest to its limit is %s; raise --highest to search above", a.Binding)
+		}
+		if outcome == find.ClientLimit {
+			add("  above it the client is the limit: %s", clientAdvice)
+		}
+	case outcome == find.NoneHolds:
 		add("No capacity: %s does not hold even at the lowest load", a.Binding)
 		add("  allow more in --slo, or lower --lowest")
-	case find.ClientLimit:
-		add("No capacity: the client reached its limit before the server did")
-		if a.Bracket.Low > 0 {
-			add("  the server holds the objectives up to at least %s", s.load(a.Bracket.Low))
-		}
-		add("  use a faster client, or one on another machine")
-	case find.Open:
-		if a.Bracket.Low == 0 && a.Bracket.Open {
-			add("No capacity yet: no load surely holds or fails the objectives so far")
-			break
-		}
-		c := find.Capacity{Interval: a.Bracket}
-		add("No capacity yet: it lies %s", s.bracket(&c))
+	case outcome == find.ClientLimit:
+		add("No answer: the client reached its limit before the server did, at %s", s.load(a.ClientAt))
+		add("  %s", clientAdvice)
+	case a.FailsAt > 0:
+		add("No load held so far: the capacity is below %s", s.load(a.FailsAt))
+	default:
+		add("No load has ended so far, so nothing is known")
 	}
 	if a.Knee > 0 && a.Capacity != nil {
 		add("  knee of the curve: %s; above it, latency grows faster than the load", s.load(a.Knee))
@@ -166,31 +191,59 @@ func (s *session) words(a *result.FindAnswer) []string {
 	return out
 }
 
-func interval(a *result.FindAnswer) string {
-	if a.Capacity.Open {
-		return fmt.Sprintf(" (at least %s)", number(a.Capacity.Low))
+// sentence says which load held, how that is known, and what fails above it.
+func (s *session) sentence(a *result.FindAnswer) string {
+	text := s.load(a.Capacity.Value)
+	if !a.Confirmed || a.Outcome != string(find.Found) {
+		text = "at least " + text
 	}
-	return fmt.Sprintf(" (between %s and %s)", number(a.Capacity.Low), number(a.Capacity.High))
+	text += fmt.Sprintf(" (held in %s, %s", unit.Span(a.Held.Seconds*1e9), unit.Count(a.Held.Requests, "request"))
+	if a.Unsure != "" {
+		text += "; not sure: " + a.Unsure
+	}
+	text += ")"
+	switch {
+	case a.Outcome == string(find.ClientLimit):
+		text += fmt.Sprintf("; the client was the limit at %s", number(a.ClientAt))
+	case a.FailsAt > 0:
+		text += fmt.Sprintf("; fails at %s: %s", number(a.FailsAt), failure(a.Binding))
+	}
+	return text
 }
 
-func confirmed(a *result.FindAnswer) string {
-	if a.Confirmed {
-		return "confirmed: the last run held every objective, and with the probes around it kept clear of the limits"
+// failure says in words what failed at a load.
+func failure(binding string) string {
+	switch binding {
+	case find.BacklogGrew:
+		return "the backlog grew"
+	case find.WentDown:
+		return "the server went down"
 	}
-	return "not confirmed: in the last run an objective was too near to its limit, or had too few requests to tell"
+	return binding
+}
+
+// interval is where the capacity lies.
+func interval(iv *result.Interval) string {
+	if iv.Open {
+		return "at least " + number(iv.Low)
+	}
+	return fmt.Sprintf("between %s and %s", number(iv.Low), number(iv.High))
 }
 
 // tierTable prints one row for each tier.
 func (s *session) tierTable(tiers []result.FindAnswer) {
 	w := tabwriter.NewWriter(s.Stdout, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(w, "tier\tcapacity\tinterval\tfails first\tobjectives")
+	fmt.Fprintln(w, "tier\tcapacity\tinterval\tfails above it\tobjectives")
 	for i := range tiers {
 		t := &tiers[i]
-		value, iv := t.Outcome, ""
+		value, iv, fails := t.Outcome, "", ""
 		if t.Capacity != nil {
-			value, iv = s.load(t.Capacity.Value), strings.Trim(interval(t), " ()")
+			value, iv = s.load(t.Capacity.Value), interval(&t.Bracket)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", t.Tier, value, iv, t.Binding, strings.Join(t.Objectives, " "))
+		if t.FailsAt > 0 {
+			fails = fmt.Sprintf("at %s: %s", number(t.FailsAt), failure(t.Binding))
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", t.Tier, value, iv, fails, strings.Join(t.Objectives, " "))
 	}
 	_ = w.Flush() // standard output reports its own errors
 }

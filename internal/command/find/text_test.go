@@ -16,7 +16,11 @@ func TestExitCodes(t *testing.T) {
 		t.Helper()
 		a := find.Answer{State: state}
 		for _, o := range outcomes {
-			a.Capacities = append(a.Capacities, find.Capacity{Outcome: o})
+			c := find.Capacity{Outcome: o}
+			if o == find.Found || o == find.AtLeast || o == find.AllHold {
+				c.Value = 8
+			}
+			a.Capacities = append(a.Capacities, c)
 		}
 		if got := exitCode(&a); got != want {
 			t.Errorf("%s, %v: exit code %d, want %d", state, outcomes, got, want)
@@ -24,15 +28,19 @@ func TestExitCodes(t *testing.T) {
 	}
 	f(command.ExitOK, find.Complete, find.Found)
 	f(command.ExitOK, find.Complete, find.Found, find.AllHold)
+	f(command.ExitOK, find.OutOfTime, find.Found, find.AtLeast)
 	f(command.ExitAssertion, find.Complete, find.Found, find.NoneHolds)
 	f(command.ExitInvalid, find.Complete, find.NoneHolds, find.ClientLimit)
-	f(command.ExitUnstable, find.OutOfTime, find.Open)
-	f(command.ExitUnstable, find.Undecided, find.Open)
-	f(command.ExitError, find.Failed, find.Open)
-	f(command.ExitInterrupted, find.Interrupted, find.Open)
+	f(command.ExitUnstable, find.OutOfTime, find.Found, find.Open)
+	f(command.ExitError, find.Failed, find.Found)
+	f(command.ExitInterrupted, find.Interrupted, find.Found)
+	held := find.Answer{State: find.Complete, Capacities: []find.Capacity{{Outcome: find.ClientLimit, Value: 6.1}}}
+	if got := exitCode(&held); got != command.ExitOK {
+		t.Errorf("a load held below the limit of the client: exit code %d", got)
+	}
 }
 
-// The answer in words: the load with its interval and what limits it, or why there is none and what to do.
+// The answer in words: the load that held, how that is known, what fails above it; or why there is none and what to do.
 func TestWordsOfAnAnswer(t *testing.T) {
 	f := func(by string, a *result.FindAnswer, want ...string) {
 		t.Helper()
@@ -41,27 +49,32 @@ func TestWordsOfAnAnswer(t *testing.T) {
 			t.Errorf("got:\n%s\nwant:\n%s", got, strings.Join(want, "\n"))
 		}
 	}
-	between := result.Interval{Low: 880, High: 910}
-	f(byRate, &result.FindAnswer{Outcome: string(find.Found), Capacity: &result.Capacity{Value: 880, Interval: between}, Confirmed: true, Binding: "p99<50ms", Knee: 700},
-		"Capacity: 880 requests/s (between 880 and 910)",
-		"  confirmed: the last run held every objective, and with the probes around it kept clear of the limits",
-		"  objective that fails first above it: p99<50ms",
+	between, open := result.Interval{Low: 870, High: 910, Level: 0.95}, result.Interval{Low: 5.9, Open: true, Level: 0.95}
+	held := &result.FindHeld{Seconds: 32, Requests: 338}
+	f(byRate, &result.FindAnswer{Outcome: string(find.Found), Capacity: &result.Capacity{Value: 880}, Bracket: between, Held: held, Confirmed: true, FailsAt: 920, Binding: "p99<50ms", Knee: 700},
+		"Capacity: 880 requests/s (held in 32.0 s, 338 requests); fails at 920: p99<50ms",
+		"  with 95 % confidence between 870 and 910 requests/s",
 		"  knee of the curve: 700 requests/s; above it, latency grows faster than the load")
-	f(byUsers, &result.FindAnswer{Outcome: string(find.AllHold), Capacity: &result.Capacity{Value: 64, Interval: result.Interval{Low: 64, Open: true}}, Binding: "ttft.p99<1s"},
-		"Capacity: at least 64 users, the highest load: all objectives hold there",
-		"  not confirmed: in the last run an objective was too near to its limit, or had too few requests to tell",
-		"  nearest to its limit: ttft.p99<1s; raise --highest to search above")
+	f(byRate, &result.FindAnswer{Outcome: string(find.Found), Capacity: &result.Capacity{Value: 10.7}, Bracket: between, Held: held, Unsure: "ttft.p95 needs 90 requests, this probe had 76", FailsAt: 21.35, Binding: find.BacklogGrew},
+		"Capacity: at least 10.7 requests/s (held in 32.0 s, 338 requests; not sure: ttft.p95 needs 90 requests, this probe had 76); fails at 21.35: the backlog grew",
+		"  with 95 % confidence between 870 and 910 requests/s")
+	f(byUsers, &result.FindAnswer{Outcome: string(find.AllHold), Capacity: &result.Capacity{Value: 64}, Bracket: result.Interval{Low: 60, Open: true, Level: 0.95}, Held: held, Confirmed: true, Binding: "ttft.p99<1s"},
+		"Capacity: at least 64 users (held in 32.0 s, 338 requests)",
+		"  with 95 % confidence at least 60 users",
+		"  this is the highest load; nearest to its limit is ttft.p99<1s; raise --highest to search above")
+	f(byRate, &result.FindAnswer{Outcome: string(find.ClientLimit), Capacity: &result.Capacity{Value: 6.1}, Bracket: open, Held: held, ClientAt: 12.2},
+		"Capacity: at least 6.1 requests/s (held in 32.0 s, 338 requests); the client was the limit at 12.2",
+		"  with 95 % confidence at least 5.9 requests/s",
+		"  above it the client is the limit: run the client on a machine of its own, or give it more CPU")
 	f(byConcurrency, &result.FindAnswer{Outcome: string(find.NoneHolds), Binding: "p99<1us"},
 		"No capacity: p99<1us does not hold even at the lowest load",
 		"  allow more in --slo, or lower --lowest")
-	f(byRate, &result.FindAnswer{Outcome: string(find.ClientLimit), Bracket: result.Interval{Low: 500, Open: true}},
-		"No capacity: the client reached its limit before the server did",
-		"  the server holds the objectives up to at least 500 requests/s",
-		"  use a faster client, or one on another machine")
-	f(byRate, &result.FindAnswer{Outcome: string(find.Open), Bracket: between},
-		"No capacity yet: it lies between 880 and 910 requests/s")
-	f(byRate, &result.FindAnswer{Outcome: string(find.Open), Bracket: result.Interval{Open: true}},
-		"No capacity yet: no load surely holds or fails the objectives so far")
+	f(byRate, &result.FindAnswer{Outcome: string(find.ClientLimit), ClientAt: 50},
+		"No answer: the client reached its limit before the server did, at 50 requests/s",
+		"  run the client on a machine of its own, or give it more CPU")
+	f(byRate, &result.FindAnswer{Outcome: string(find.Open), FailsAt: 880},
+		"No load held so far: the capacity is below 880 requests/s")
+	f(byRate, &result.FindAnswer{Outcome: string(find.Open)}, "No load has ended so far, so nothing is known")
 }
 
 // Several tiers are a table with the most load of each.
@@ -69,12 +82,12 @@ func TestTableOfTiers(t *testing.T) {
 	var out bytes.Buffer
 	s := &session{IO: &command.IO{Stdout: &out}, opts: &options{by: byUsers}}
 	s.tierTable([]result.FindAnswer{
-		{Tier: "fast", Outcome: string(find.Found), Capacity: &result.Capacity{Value: 12, Interval: result.Interval{Low: 12, High: 14}}, Binding: "ttft.p95<1s", Objectives: []string{"ttft.p95<1s", "itl.p95<33ms"}},
+		{Tier: "fast", Outcome: string(find.Found), Capacity: &result.Capacity{Value: 12}, Bracket: result.Interval{Low: 12, High: 14}, FailsAt: 14, Binding: "ttft.p95<1s", Objectives: []string{"ttft.p95<1s", "itl.p95<33ms"}},
 		{Tier: "slow", Outcome: string(find.NoneHolds), Binding: "ttft.p95<1ms", Objectives: []string{"ttft.p95<1ms"}},
 	})
-	want := `tier  capacity    interval           fails first   objectives
-fast  12 users    between 12 and 14  ttft.p95<1s   ttft.p95<1s itl.p95<33ms
-slow  none holds                     ttft.p95<1ms  ttft.p95<1ms
+	want := `tier  capacity    interval           fails above it      objectives
+fast  12 users    between 12 and 14  at 14: ttft.p95<1s  ttft.p95<1s itl.p95<33ms
+slow  none holds                                         ttft.p95<1ms
 `
 	if out.String() != want {
 		t.Errorf("got:\n%s\nwant:\n%s", out.String(), want)

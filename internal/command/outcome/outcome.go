@@ -160,6 +160,9 @@ func (o *Outcome) Connect(soft, hard context.Context, s Server) error {
 // Progress shows the level in progress to others, not too often. now makes it.
 func (o *Outcome) Progress(now func() *result.Level) { o.live.progress(now, o.server) }
 
+// Searching shows how far a search has come.
+func (o *Outcome) Searching(f *result.Find) { o.live.searching(f) }
+
 // LevelEnds adds the server's metrics to a level that is over, and shows it to others; a nil outcome shows it to none.
 func (o *Outcome) LevelEnds(ctx context.Context, lv *result.Level) {
 	if o == nil {

@@ -120,7 +120,7 @@ func (c *candidate) run(ctx context.Context, e *entry) error {
 		return err
 	}
 	if c.single == 0 {
-		if c.single, err = find.Estimate(ctx, c.send); err != nil {
+		if c.single, err = find.Estimate(ctx, c.step.Limit, c.send); err != nil {
 			return err
 		}
 	}
@@ -208,12 +208,13 @@ func (s *session) latencyLimit() time.Duration {
 }
 
 // Run implements find.Runner: it sends a load and notes what the server and its GPUs did meanwhile.
-func (c *candidate) Run(ctx context.Context, load float64, first measure.Look, watch measure.Watch) error {
+func (c *candidate) Run(ctx context.Context, load float64, drain time.Duration, first measure.Look, watch measure.Watch) error {
 	seen := &sight{}
 	before := c.count(ctx)
 	gpu := c.pollGPU(ctx, c.gpus)
 	noted := search.Noted(watch, func(lv *result.Level) { seen.level = lv })
-	err := c.send(ctx, result.Level{Mode: plan.RequestRate, Rate: load}, first, func(now measure.Sight) (measure.Look, bool) {
+	drain = min(drain, drainTime[c.step.Stage])
+	err := c.traffic.Run(ctx, result.Level{Mode: plan.RequestRate, Rate: load}, drain, first, func(now measure.Sight) (measure.Look, bool) {
 		c.outcome.Progress(func() *result.Level { lv, _ := now.Level(0); return lv })
 		return noted(now)
 	})
@@ -315,10 +316,9 @@ func (c *candidate) answer(e *entry) {
 	at, limited := low, ""
 	capacity := &a.Capacities[0]
 	switch capacity.Outcome {
-	case find.Found, find.AllHold:
-		e.Value, at = capacity.Value*c.batch, capacity.Value
-		if c.step.Stage != tune.Find {
-			e.Value = 0
+	case find.Found, find.AtLeast, find.AllHold:
+		if c.step.Stage == tune.Find {
+			e.Value, at = capacity.Value*c.batch, capacity.Value
 		}
 	case find.ClientLimit:
 		e.Failed, limited = clientLimit, "client"

@@ -6,7 +6,9 @@ const finding = (() => {
   const heads = { rate: "requests per second", concurrency: "concurrency", users: "users" };
   // How probes look, by decision: a color and a shape. A shape is filled if the decision is sure.
   const looks = { holds: ["good", "●", "○"], fails: ["bad", "■", "□"], "client limit": ["warn", "▲", "△"], unknown: ["warn", "▲", "△"] };
-  const outcomes = { "client limit": "the client reached its limit first", "none holds": "an objective fails even at the lowest load", open: "the search is not complete" };
+  const outcomes = { "client limit": "the client reached its limit first", "none holds": "an objective fails even at the lowest load", open: "no load has held so far" };
+  // What failed, in words.
+  const failed = (binding) => ({ backlog: "the backlog grew", "server down": "the server went down" }[binding] || metricOf(binding));
   const formats = { ms: dur, "%": percent };
   const figure = (g, v) => (v === null || v === undefined ? "–" : (formats[g.unit] || num)(v));
 
@@ -15,7 +17,9 @@ const finding = (() => {
 
   const tile = (name, value, note) => el("div", { class: "tile" }, el("span", {}, name), el("b", {}, value), note ? el("i", {}, note) : null);
   const range = (c) => (c.low === 0 && c.high === null ? "no load surely holds or fails" : (c.high === null ? "at least " + num(c.low) : "between " + num(c.low) + " and " + num(c.high)) + " with " + percent(c.level * 100).replace(" ", "\u00a0") + " confidence");
-  const none = (a) => (outcomes[a.outcome] || a.outcome) + (a.bracket.low ? "; the objectives hold up to " + num(a.bracket.low) : "");
+  const none = (a) => (outcomes[a.outcome] || a.outcome) + (a.fails_at ? "; fails at " + num(a.fails_at) : "");
+  const held = (a) => (a.held ? "held in " + lasted(a.held.seconds) + ", " + num(a.held.requests) + " requests" + (a.unsure ? "; not sure: " + a.unsure : "") : "");
+  const atLeast = (a) => (a.confirmed && a.outcome === "found" ? "" : "at least ");
   const metricOf = (objective) => objective.replace(/\s*[<>].*/, "");
 
   // answer shows what was found: tiles for one tier, a row each for several.
@@ -23,13 +27,15 @@ const finding = (() => {
     const unit = units[f.by] || f.by, seconds = f.probes.reduce((n, p) => n + p.seconds, 0);
     const a = tiers[0], load = (v) => [num(v), el("small", {}, " " + unit)];
     if (tiers.length > 1) {
-      const rows = tiers.map((t) => [t.tier, t.capacity ? num(t.capacity.value) + " " + unit : "none", t.capacity ? range(t.capacity) : none(t), t.confirmed ? "yes" : "no", t.outcome === "all hold" ? "none; nearest to its limit: " + t.binding : t.binding || "", t.objectives.join(", ")]);
-      return table(["tier", "capacity", "interval", "confirmed", "fails first", "objectives"], rows, "full");
+      const rows = tiers.map((t) => [t.tier, t.capacity ? atLeast(t) + num(t.capacity.value) + " " + unit : "not known", t.capacity ? range(t.capacity) : none(t), t.confirmed ? "yes" : "no", t.fails_at ? "at " + num(t.fails_at) + ": " + failed(t.binding) : t.client_limit_at ? "client limit at " + num(t.client_limit_at) : "", t.objectives.join(", ")]);
+      return table(["tier", "capacity", "interval", "confirmed", "fails above it", "objectives"], rows, "full");
     }
     return el("div", { class: "tiles" },
-      a.capacity ? tile("Capacity", load(a.capacity.value), range(a.capacity)) : tile("Capacity", "none", none(a)),
-      a.capacity ? tile("Confirmed", a.confirmed ? "yes" : "no", a.confirmed ? "every objective kept clear of its limit" : "an objective was near its limit, or had too few requests") : null,
-      a.binding ? tile(a.outcome === "all hold" ? "Nearest to its limit" : "Fails first", metricOf(a.binding), "objective " + a.binding) : null,
+      a.capacity ? tile("Capacity", [atLeast(a), ...load(a.capacity.value)], range(a.capacity)) : tile("Capacity", a.outcome === "none holds" ? "below the lowest load" : "not known", none(a)),
+      a.capacity ? tile("Confirmed", a.confirmed ? "yes" : "no", held(a)) : null,
+      a.fails_at ? tile("Fails at", load(a.fails_at), failed(a.binding)) : null,
+      a.client_limit_at ? tile("Client limit at", load(a.client_limit_at), "nothing is known of the server above it") : null,
+      a.outcome === "all hold" && a.binding ? tile("Nearest to its limit", metricOf(a.binding), "objective " + a.binding) : null,
       a.knee ? tile("Knee", load(a.knee), "above it, latency grows faster than the load") : null,
       tile("Probes", num(f.probes.length), "in " + lasted(seconds)));
   }
@@ -175,7 +181,8 @@ const finding = (() => {
     if (tools) tools.append(...buttons);
     press(0);
     return [
-      f.reason ? el("p", { class: "note" }, "The search is not complete: " + f.reason) : null,
+      f.reason ? el("p", { class: "note" }, "The search ended early: " + f.reason) : null,
+      f.state === "searching" ? el("p", { class: "note" }, "Objectives: " + tiers.map((t) => t.objectives.join(", ")).join("; ") + ". " + (f.next || "")) : null,
       f.preset ? el("p", { class: "note" }, "MLPerf-like (" + f.preset + "); not an MLPerf result.") : null,
       answer(f, tiers), tools, grid, probes(f, tiers),
     ];

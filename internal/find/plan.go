@@ -1,0 +1,359 @@
+package find
+
+import (
+	"math"
+	"time"
+)
+
+const (
+	mostProbes      = 40 // of a tier
+	mostConfirms    = 3
+	toldProbes      = 3
+	farFactor       = 5.0 // an objective that is kept by it is far from its limit
+	growth          = 2.0
+	flatShare       = 0.8
+	farGrowth       = 4.0
+	confirmBelief   = 0.9 // that the load of a confirmation holds
+	answerBelief    = 0.75
+	confirmShare    = 1.0 / 3 // of the budget that a confirmation takes
+	confirmedLeast  = 0.95    // belief in a confirmed load
+	wideRatio       = 3.0     // of the ends of an interval that a short probe narrows as well as a long one
+	clientStep      = 1.05    // ratio of a load that holds and one at which the client is the limit, at which the search ends
+	forever         = 1000 * time.Hour
+	mostDrain       = 30 * time.Second
+	drainShare      = 10 // of the budget
+	leastDrain      = time.Second
+	settleResponses = 3
+	settleShare     = 12
+)
+
+// request is a probe to run.
+type request struct {
+	load    float64
+	purpose Purpose
+	tier    int
+	settle  time.Duration
+	time    time.Duration // measured at most
+}
+
+// left is the time that is left of the budget.
+func (s *Search) left() time.Duration {
+	if s.conf.Budget == 0 {
+		return forever
+	}
+	return s.conf.Budget - s.now
+}
+
+// drainTime is how long the requests in flight may go on after a load of a duration.
+func (s *Search) drainTime(load time.Duration) time.Duration {
+	if s.conf.Budget == 0 {
+		return mostDrain
+	}
+	most := min(mostDrain, max(s.conf.Budget/drainShare, leastDrain))
+	return min(max(s.left()-load, leastDrain), most)
+}
+
+// overhead is the time of a probe that is not measured: until it settles, and for the drain, by the drains so far.
+func (s *Search) overhead(settle time.Duration) time.Duration {
+	if s.drained.count == 0 {
+		return settle
+	}
+	return settle + s.drained.time/time.Duration(s.drained.count)
+}
+
+// outOfTime tells whether no further probe fits into the budget.
+func (s *Search) outOfTime() bool { return s.left() < s.conf.Settle+s.conf.MinTime }
+
+// next is the next probe of the first tier that is not done; ok is false where all are, or the time is over.
+func (s *Search) next() (r request, ok bool) {
+	if s.outOfTime() || len(s.probes) >= mostProbes*len(s.tiers) {
+		return request{}, false
+	}
+	open := 0
+	for t := range s.tiers {
+		load, purpose, more := s.nextOf(t)
+		if !more {
+			continue
+		}
+		if open++; open == 1 {
+			r, ok = request{load: load, purpose: purpose, tier: t}, true
+		}
+	}
+	if ok {
+		s.fit(&r, s.left()/time.Duration(open))
+	}
+	return r, ok
+}
+
+// fit chooses the time of a probe, given the time that is left for its tier: a third of the budget is for the confirmation, and of the
+// rest a bracket uses a quarter for each load at most, and a bisection half.
+func (s *Search) fit(r *request, left time.Duration) {
+	c := &s.conf
+	r.settle = c.Settle
+	if r.purpose != Bracket {
+		r.settle = min(s.settleTime(r), max(c.Settle, left-c.MinTime))
+	}
+	most := left - r.settle
+	if r.purpose == Confirm {
+		r.time = max(min(c.Confirm, most), c.MinTime)
+		return
+	}
+	rest := left - s.reserve()
+	switch {
+	case r.purpose == Bisect && rest < s.overhead(r.settle)+c.MinTime: // the last probe uses all that is left
+		r.load, r.purpose, r.time = s.confirmLoad(r.tier), Confirm, max(most, c.MinTime)
+		return
+	case r.purpose == Bracket || s.wide(r.tier):
+		rest /= 4
+	case rest/2 >= s.overhead(r.settle)+2*c.MinTime:
+		rest /= 2
+	}
+	r.time = min(max(rest-s.overhead(r.settle), c.MinTime), c.MaxTime, most)
+}
+
+// settleTime is how long a probe near the capacity settles: three responses, as long as they take at the highest load that held.
+func (s *Search) settleTime(r *request) time.Duration {
+	var response time.Duration
+	load := 0.0
+	for _, p := range s.counted() {
+		if p.Judgments[r.tier].Verdict == Holds && p.Load >= load {
+			load, response = p.Load, p.response
+		}
+	}
+	settle := max(s.conf.Settle, settleResponses*response)
+	if s.conf.Budget > 0 {
+		settle = min(settle, max(s.conf.Settle, s.conf.Budget/settleShare))
+	}
+	return settle
+}
+
+// reserve is the time that is kept for the confirmation of a tier.
+func (s *Search) reserve() time.Duration {
+	if s.conf.Budget == 0 {
+		return 0
+	}
+	return s.overhead(s.conf.Settle) + min(s.conf.Confirm, time.Duration(confirmShare*float64(s.conf.Budget))/time.Duration(len(s.tiers)))
+}
+
+// held is the highest load that held by its values; 0 where there is none.
+func (s *Search) held(tier int) float64 {
+	held := 0.0
+	for _, p := range s.counted() {
+		if p.Judgments[tier].Verdict == Holds {
+			held = max(held, p.Load)
+		}
+	}
+	return held
+}
+
+// failed is the lowest load that did not hold; 0 where there is none.
+func (s *Search) failed(tier int) float64 {
+	if p := s.failing(0, tier); p != nil {
+		return p.Load
+	}
+	return 0
+}
+
+// lowestFull is the first probe with the lowest load at which the client was the limit; nil where there is none.
+func (s *Search) lowestFull() *Probe {
+	var out *Probe
+	for _, p := range s.probes {
+		if p.End == ClientFull && (out == nil || p.Load < out.Load) {
+			out = p
+		}
+	}
+	return out
+}
+
+// wall is the lowest load at which the client was the limit, and how often it was; 0 where there is none.
+func (s *Search) wall() (load float64, times int) {
+	first := s.lowestFull()
+	if first == nil {
+		return 0, 0
+	}
+	for _, p := range s.probes {
+		if p.End == ClientFull && p.Load == first.Load {
+			times++
+		}
+	}
+	return first.Load, times
+}
+
+// nextOf is the next probe of a tier, a function of the evidence alone.
+func (s *Search) nextOf(tier int) (load float64, purpose Purpose, more bool) {
+	c := &s.conf
+	held, failed := s.held(tier), s.failed(tier)
+	wall, walls := s.wall()
+	switch {
+	case held == 0 && failed == 0 && wall == 0:
+		return c.Start, Bracket, true
+	case wall > 0 && walls == 1 && (failed == 0 || wall < failed): // a short disturbance looks the same
+		return wall, Bracket, true
+	case wall > 0 && failed == 0 && held == 0 && wall > c.Lowest:
+		return max(s.round(wall/growth), c.Lowest), Bracket, true
+	case wall > 0 && failed == 0 && held == 0:
+		return 0, "", false
+	case wall > held && failed == 0 || wall > held && wall < failed && s.belief(tier).likely(0.5) > wall:
+		if s.adjacent(held, wall) || wall <= held*clientStep {
+			return 0, "", false
+		}
+		return s.middle(held, wall), Bracket, true
+	case failed == 0 && held < c.Highest:
+		return min(s.round(held*s.grow(tier)), c.Highest), Bracket, true
+	case held == 0 && failed > c.Lowest:
+		return max(s.round(failed/s.shrink()), c.Lowest), Bracket, true
+	case held == 0:
+		return c.Lowest, Bracket, !s.sure(c.Lowest, tier)
+	case failed > 0 && !s.narrow(tier) && !s.told(s.bisect(tier), tier):
+		return s.bisect(tier), Bisect, true
+	}
+	load = s.confirmLoad(tier)
+	done, runs := s.confirmed(tier)
+	return load, Confirm, !done && runs < mostConfirms
+}
+
+// grow is the factor from a load that holds to the next one.
+func (s *Search) grow(tier int) float64 {
+	if s.conf.Growth > 0 {
+		return s.conf.Growth
+	}
+	headroom, before := 0.0, 0.0
+	for _, p := range s.counted() {
+		if h := p.Judgments[tier].headroom; p.Load == s.held(tier) {
+			if headroom = h; !p.Last.steady() {
+				return growth
+			}
+		} else {
+			before = max(before, h)
+		}
+	}
+	if headroom >= farFactor || headroom >= farHeadroom && before > 0 && headroom >= flatShare*before {
+		return farGrowth
+	}
+	return growth
+}
+
+// shrink is the factor from a load that fails to the next one.
+func (s *Search) shrink() float64 {
+	if s.conf.Growth > 0 {
+		return s.conf.Growth
+	}
+	return growth
+}
+
+// sure tells whether a load was decided, or probed for long enough.
+func (s *Search) sure(load float64, tier int) bool {
+	var measured time.Duration
+	for _, p := range s.counted() {
+		if p.Load != load {
+			continue
+		}
+		if measured += p.measured; p.Judgments[tier].Decided {
+			return true
+		}
+	}
+	return measured >= s.conf.MaxTime
+}
+
+// told tells whether a load was decided so often that one more probe tells nothing new.
+func (s *Search) told(load float64, tier int) bool {
+	times := 0
+	for _, p := range s.counted() {
+		if p.Load == load && p.Judgments[tier].Decided {
+			times++
+		}
+	}
+	return times >= toldProbes
+}
+
+// bisect is the load that the capacity is as likely above as below.
+func (s *Search) bisect(tier int) float64 {
+	load := s.belief(tier).likely(0.5)
+	if s.conf.Whole {
+		load = math.Floor(load)
+		if iv := s.interval(tier); load <= iv.Low && iv.High-iv.Low > 1 { // a load that is sure to hold tells nothing new
+			load = iv.Low + 1
+		}
+	}
+	return min(max(load, s.conf.Lowest), s.conf.Highest)
+}
+
+// confirmLoad is the highest load that is likely to hold.
+func (s *Search) confirmLoad(tier int) float64 {
+	b := s.belief(tier)
+	if s.failed(tier) == 0 {
+		return s.conf.Highest
+	}
+	load := s.round(b.likely(confirmBelief))
+	for _, p := range s.counted() { // one that has held already is taken instead
+		if p.Purpose == Confirm && p.Judgments[tier].Verdict == Holds && b.holds(p.Load) >= confirmBelief && p.Load >= load/(1+s.conf.Resolution) {
+			load = p.Load
+		}
+	}
+	return max(load, s.conf.Lowest)
+}
+
+// confirmed tells whether a confirmation held a load that is still likely to hold, and how many confirmations there were.
+func (s *Search) confirmed(tier int) (done bool, runs int) {
+	for _, p := range s.counted() {
+		if p.Purpose != Confirm || p.Tier != tier {
+			continue
+		}
+		runs++
+		done = done || p.Judgments[tier].Verdict == Holds && s.belief(tier).holds(p.Load) >= confirmedLeast
+	}
+	return done, runs
+}
+
+// ends are the ends of the interval that holds the capacity with AnswerLevel.
+func (s *Search) ends(tier int) (low, high float64) {
+	b := s.belief(tier)
+	const tail = (1 - AnswerLevel) / 2
+	low, high = b.likely(1-tail), b.likely(tail)
+	if s.conf.Whole {
+		low, high = math.Floor(low), math.Ceil(high)
+	}
+	return low, high
+}
+
+func (s *Search) wide(tier int) bool {
+	low, high := s.ends(tier)
+	return high > wideRatio*low
+}
+
+// narrow tells whether the interval of the capacity is as narrow as the resolution.
+func (s *Search) narrow(tier int) bool {
+	low, high := s.ends(tier)
+	if s.conf.Whole { // the headroom is no straight line, so the loads that were probed count
+		iv := s.interval(tier)
+		low, high = iv.Low, iv.High
+	}
+	return s.adjacent(low, high) || high <= low*(1+2*s.conf.Resolution)
+}
+
+func (s *Search) adjacent(low, high float64) bool { return s.conf.Whole && high-low <= 1 }
+
+// middle is the geometric middle of two loads.
+func (s *Search) middle(low, high float64) float64 {
+	mid := math.Sqrt(max(low, s.conf.Lowest) * high)
+	if s.conf.Whole {
+		return max(math.Floor(mid), low+1)
+	}
+	return mid
+}
+
+// round rounds whole loads down.
+func (s *Search) round(load float64) float64 {
+	if s.conf.Whole {
+		return math.Floor(load)
+	}
+	return load
+}
+
+// Remaining is how much longer the search takes at most; 0 where it has no budget.
+func (s *Search) Remaining() time.Duration {
+	if s.state != Searching || s.conf.Budget == 0 {
+		return 0
+	}
+	return max(0, s.left())
+}
