@@ -323,7 +323,7 @@ func (r *run) outcome(pending []measure.Pending) *Outcome {
 	p := r.now.Load()
 	head := r.head()
 	head.Idle, head.Accepted, head.Stable, head.Untested = p.none, true, true, true
-	lv, reasons := r.rec.Until(p.ended, &p.after, pending).Level(head, r.asked(p))
+	lv, reasons := r.rec.Until(p.ended, &p.after, pending).Level(head, r.asked())
 	lv.Metrics = r.measured.Metrics()
 	restate(&lv)
 	lv.Windows[0].Client = lv.Client
@@ -337,8 +337,8 @@ func (r *run) outcome(pending []measure.Pending) *Outcome {
 	}
 }
 
-// asked is the load that a phase asked for. The number in flight of a closed loop is judged by the time in which slots were idle.
-func (r *run) asked(p *phase) *measure.Asked {
+// asked is the load that the level asked for. The number in flight of a closed loop is judged by the time in which slots were idle.
+func (r *run) asked() *measure.Asked {
 	return &measure.Asked{
 		Fixed: r.lv.Open(), Scheduled: r.rec.From(), // what the schedule drew, not the rate it was drawn from
 		// A cap on requests in flight, or on those that wait for their first token, holds others back as it is meant to.

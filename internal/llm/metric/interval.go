@@ -2,7 +2,6 @@ package metric
 
 import (
 	"math"
-	"strconv"
 
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/stats"
@@ -13,8 +12,6 @@ const minIntervals = 20
 
 // intervalPercentiles are the percentiles that get intervals.
 var intervalPercentiles = []float64{50, 90, 95, 99, 99.9}
-
-func percentileName(p float64) string { return "p" + strconv.FormatFloat(p, 'g', -1, 64) }
 
 // inFlight is the mean number of requests in flight, by Little's law. A batch has at least as many requests, because requests
 // that are sent together end together.
