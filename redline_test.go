@@ -49,7 +49,7 @@ func TestARuleThatDoesNotHoldIsAnError(t *testing.T) {
 		Schema int
 		Checks []struct{ OK bool }
 	}
-	if err := json.Unmarshal(result.JSON, &whole); err != nil || whole.Schema != 1 || len(whole.Checks) == 0 || whole.Checks[0].OK {
+	if err := json.Unmarshal(result.JSON, &whole); err != nil || whole.Schema != 2 || len(whole.Checks) == 0 || whole.Checks[0].OK {
 		t.Errorf("%+v, %v", whole, err)
 	}
 }

@@ -34,7 +34,7 @@ type Level struct {
 type Latency struct {
 	Mean, Min, Max time.Duration
 
-	latency result.Latency
+	latency result.Metric
 }
 
 // Percentile returns the latency at a percentile that was computed: 50, 90, 95, 99 and that of the option --percentile. It

@@ -33,10 +33,10 @@ type resultFile struct {
 			Failed      uint64  `json:"failed"`
 			InferPerSec float64 `json:"infer_per_sec"`
 			Latency     struct {
-				Avg         int64 `json:"avg"`
+				Avg         float64 `json:"avg"`
 				Percentiles []struct {
-					P  float64 `json:"p"`
-					Ns int64   `json:"ns"`
+					P float64 `json:"p"`
+					V float64 `json:"v"`
 				} `json:"percentiles"`
 			} `json:"latency"`
 		} `json:"client"`
@@ -92,7 +92,7 @@ func reportsTruth(t *testing.T, protocol string, concurrency int, window string)
 	truth, got := time.Duration(served[len(served)/2]), time.Duration(0)
 	for _, q := range client.Latency.Percentiles {
 		if q.P == 50 {
-			got = time.Duration(q.Ns)
+			got = time.Duration(q.V)
 		}
 	}
 	switch {

@@ -29,9 +29,9 @@ func (w *written) stats(tag string) map[string]float64 {
 	if !ok {
 		return nil
 	}
-	out := map[string]float64{"avg": m.Avg, "min": m.Dist.Min, "max": m.Dist.Max, "std": m.Dist.Std}
+	out := map[string]float64{"avg": m.Avg, "min": m.Min, "max": m.Max, "std": m.Std}
 	for _, p := range []float64{1, 5, 10, 25, 50, 75, 90, 95, 99} {
-		if v, ok := m.Dist.At(p); ok {
+		if v, ok := m.Find(p); ok {
 			out[fmt.Sprintf("p%g", p)] = v
 		}
 	}

@@ -85,11 +85,11 @@ func (m made) level(concurrency int) result.Level {
 
 func (m made) metrics(concurrency int) []result.Metric {
 	dist := func(tag, name string, mid float64) result.Metric {
-		d := &result.Dist{Count: uint64(m.requests), Min: mid / 2, Max: 3 * mid, Std: mid / 4}
+		d := result.Metric{Tag: tag, Name: name, Unit: "ms", Avg: mid, Count: uint64(m.requests), Min: mid / 2, Max: 3 * mid, Std: mid / 4}
 		for _, p := range []float64{1, 5, 10, 25, 50, 75, 90, 95, 99} {
-			d.Percentiles = append(d.Percentiles, result.Quantile{P: p, V: mid * (0.5 + p/100)})
+			d.Quantiles = append(d.Quantiles, result.Quantile{P: p, V: mid * (0.5 + p/100)})
 		}
-		return result.Metric{Tag: tag, Name: name, Unit: "ms", Avg: mid, Dist: d}
+		return d
 	}
 	c := float64(concurrency)
 	return []result.Metric{

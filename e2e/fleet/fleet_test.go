@@ -253,12 +253,12 @@ func percentilesOf(t *testing.T, lv *result.Level, raw string) {
 	for _, v := range column(t, raw, "latency_ns") {
 		sample.Add(v)
 	}
-	if len(lv.Client.Sent.Percentiles) == 0 {
+	if len(lv.Client.Sent.Quantiles) == 0 {
 		t.Error("the level has no percentiles")
 	}
-	for _, q := range lv.Client.Sent.Percentiles {
-		if want := sample.Quantiles(q.P)[0]; q.Ns != want {
-			t.Errorf("p%g is %d, of all raw records %d", q.P, q.Ns, want)
+	for _, q := range lv.Client.Sent.Quantiles {
+		if want := float64(sample.Quantiles(q.P)[0]); q.V != want {
+			t.Errorf("p%g is %g, of all raw records %g", q.P, q.V, want)
 		}
 	}
 }

@@ -92,14 +92,14 @@ func TestALanguageModelOnAFleet(t *testing.T) {
 		}
 	}
 	m := lv.Metric("request_latency")
-	if len(latencies) != prompts || m == nil || m.Dist == nil {
+	if len(latencies) != prompts || m == nil || !m.Distributed() {
 		t.Fatalf("%d latencies, metric %+v", len(latencies), m)
 	}
 	sum := 0.0
 	for _, v := range latencies {
 		sum += v
 	}
-	for name, v := range map[string][2]float64{"avg": {m.Avg, sum / prompts}, "min": {m.Dist.Min, slices.Min(latencies)}, "max": {m.Dist.Max, slices.Max(latencies)}} {
+	for name, v := range map[string][2]float64{"avg": {m.Avg, sum / prompts}, "min": {m.Min, slices.Min(latencies)}, "max": {m.Max, slices.Max(latencies)}} {
 		if math.Abs(v[0]-v[1]) > 1e-6*v[1] {
 			t.Errorf("%s latency is %g ms, that of all records %g", name, v[0], v[1])
 		}

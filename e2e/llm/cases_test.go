@@ -175,7 +175,7 @@ func TestMemoryIsFlat(t *testing.T) {
 func TestRepeatsAndTargets(t *testing.T) {
 	r := serve(t, "--ttft", "10ms", "--itl", "1ms")
 	m := metric(t, &r.llm(t, "--streaming", "--runs", "3", "--request-count", "20", "--concurrency", "4", "--osl", "4", "--isl", "10").Levels[0], "time_to_first_token")
-	if m.Interval == nil || m.Dist.Count != 3 || m.Avg < 10 {
+	if m.Interval == nil || m.Count != 3 || m.Avg < 10 {
 		t.Errorf("%+v", m)
 	}
 	n := metric(t, &r.llm(t, "--streaming", "--until", "latency +- 60 %", "--concurrency", "4", "--osl", "4", "--isl", "10", "--benchmark-duration", "30").Levels[0], "request_count").Avg

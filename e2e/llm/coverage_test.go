@@ -2,7 +2,6 @@ package llm_test
 
 import (
 	"fmt"
-	"maps"
 	"math"
 	"strconv"
 	"testing"
@@ -65,8 +64,10 @@ func firstTokens(t *testing.T, r *rig, runs int) []map[string]result.Interval {
 		res := r.llm(t, "--streaming", "--request-count", "150", "--concurrency", "4", "--osl", "1", "--isl", "8", "--random-seed", strconv.Itoa(n))
 		m := metric(t, &res.Levels[0], "time_to_first_token")
 		out[n] = map[string]result.Interval{}
-		if maps.Copy(out[n], m.Intervals); m.Interval != nil {
-			out[n]["avg"] = *m.Interval
+		for _, stat := range []string{"avg", "p50", "p90", "p95", "p99", "p99.9"} {
+			if iv := m.IntervalOf(stat); iv != nil {
+				out[n][stat] = *iv
+			}
 		}
 	}
 	return out

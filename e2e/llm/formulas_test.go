@@ -306,15 +306,15 @@ func exact(t *testing.T, want *account, got []result.Metric) {
 		default:
 			s := summary(values)
 			same(m.Tag, "avg", m.Avg, s["avg"])
-			same(m.Tag, "count", float64(m.Dist.Count), s["count"])
-			same(m.Tag, "min", m.Dist.Min, s["min"])
-			same(m.Tag, "max", m.Dist.Max, s["max"])
-			same(m.Tag, "std", m.Dist.Std, math.Sqrt(s["var"]))
-			for _, q := range m.Dist.Percentiles {
+			same(m.Tag, "count", float64(m.Count), s["count"])
+			same(m.Tag, "min", m.Min, s["min"])
+			same(m.Tag, "max", m.Max, s["max"])
+			same(m.Tag, "std", m.Std, math.Sqrt(s["var"]))
+			for _, q := range m.Quantiles {
 				same(m.Tag, fmt.Sprint("p", q.P), q.V, s[fmt.Sprint("p", q.P)])
 			}
-			if len(m.Dist.Percentiles) != 10 {
-				t.Errorf("%s has %d percentiles", m.Tag, len(m.Dist.Percentiles))
+			if len(m.Quantiles) != 10 {
+				t.Errorf("%s has %d percentiles", m.Tag, len(m.Quantiles))
 			}
 		}
 	}

@@ -112,7 +112,7 @@ func truth(t *testing.T, way string, streams int, itl string) error {
 	for tag, values := range want {
 		got := metric(t, lv, tag)
 		m, p := stats(values)
-		g, _ := got.Dist.At(99)
+		g, _ := got.Find(99)
 		t.Logf("%-22s mean %.3f ms, of the log %.3f; p99 %.3f, of the log %.3f", tag, got.Avg, m, g, p)
 		// Over gRPC the server's log does not have the client's ids: requests are paired by the order of their first tokens, and a few pairs
 		// are wrong. The mean latency is right nevertheless, its p99 is not.
@@ -120,8 +120,8 @@ func truth(t *testing.T, way string, streams int, itl string) error {
 		if math.Abs(got.Avg-m) > meanTolerance || !guessed && math.Abs(g-p) > p99Tolerance {
 			wrong = append(wrong, fmt.Errorf("%s: mean %.3f ms, p99 %.3f; the server's log says %.3f and %.3f", tag, got.Avg, g, m, p))
 		}
-		if int(got.Dist.Count) != len(values) {
-			t.Fatalf("%s has %d values, want %d", tag, got.Dist.Count, len(values))
+		if int(got.Count) != len(values) {
+			t.Fatalf("%s has %d values, want %d", tag, got.Count, len(values))
 		}
 	}
 	for tag, x := range map[string]float64{"output_sequence_length": truthTokens, "request_count": float64(n), "total_osl": float64(truthTokens * n)} {
@@ -191,7 +191,7 @@ func TestShortestTimes(t *testing.T) {
 				tag         string
 				least, want float64
 			}{{"time_to_first_token", ms(first), ttft}, {"request_latency", ms(first + (truthTokens-1)*next), whole}} {
-				got := metric(t, &res.Levels[0], m.tag).Dist.Min
+				got := metric(t, &res.Levels[0], m.tag).Min
 				t.Logf("shortest %s: %.3f ms, by the server's log %.3f", m.tag, got, m.want)
 				if got < m.least || got-m.want > meanTolerance {
 					t.Errorf("the shortest %s is %.3f ms, by the server's log %.3f; at most %v more is allowed and never less than %v",
@@ -214,8 +214,8 @@ func TestStrangeStreams(t *testing.T) {
 		got := map[string]float64{}
 		for _, m := range lv.Metrics {
 			got[m.Tag] = m.Avg
-			if m.Dist != nil {
-				got[m.Tag+".count"] = float64(m.Dist.Count)
+			if m.Distributed() {
+				got[m.Tag+".count"] = float64(m.Count)
 			}
 		}
 		class := ""

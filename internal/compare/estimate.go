@@ -97,15 +97,14 @@ var sameAs = map[string]string{
 func (q quantiles) ofMetric(m *result.Metric, stat string) reach {
 	value, in := m.Avg, m.Interval
 	if p, ok := percentile(stat); ok {
-		if m.Dist == nil || float64(m.Dist.Count)*(1-p) < tailRequests {
+		if !m.Distributed() || float64(m.Count)*(1-p) < tailRequests {
 			return nil
 		}
-		own, ok := m.Intervals[stat]
-		if !ok {
+		q := m.Point(p * 100)
+		value, in = q.V, q.Interval
+		if in == nil {
 			return nil
 		}
-		value, _ = m.Dist.At(p * 100)
-		in = &own
 	}
 	return q.ofInterval(value, in)
 }

@@ -75,12 +75,7 @@ func scaled(lv *result.Level, factor float64) *result.Result {
 	c := *lv
 	c.Client.InferPerSec /= factor
 	l := &c.Client.Latency
-	l.Avg = int64(float64(l.Avg) * factor)
-	ps := make([]result.Percentile, len(l.Percentiles))
-	for i, p := range l.Percentiles {
-		ps[i] = result.Percentile{P: p.P, Ns: int64(float64(p.Ns) * factor)}
-	}
-	l.Percentiles = ps
+	*l = l.In(result.Nanoseconds, factor)
 	return &result.Result{Levels: []result.Level{c}, Verdict: result.Verdict{State: result.Valid}}
 }
 

@@ -107,7 +107,7 @@ func TestMetricsAreInPrometheusForm(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = m.Close() })
-	m.Show("a\"b\n", &result.Level{Mode: plan.Concurrency, Concurrency: 4, Client: result.Client{Requests: 7, Latency: result.Latency{Percentiles: []result.Percentile{{P: 99.9, Ns: 5e6}}}}})
+	m.Show("a\"b\n", &result.Level{Mode: plan.Concurrency, Concurrency: 4, Client: result.Client{Requests: 7, Latency: result.Metric{Quantiles: []result.Quantile{{P: 99.9, V: 5e6}}}}})
 	_, body := get(t, m.URL(), nil)
 	for _, want := range []string{
 		`redline_requests{level="concurrency 4",model="a\"b\n"} 7`, `quantile="0.999"} 0.005`, "# TYPE redline_latency_seconds gauge",

@@ -92,9 +92,9 @@ func (m *Metrics) families() []*dto.MetricFamily {
 		list = append(list, prom.Gauge("redline_"+g.name, g.help, g.value, labels...))
 	}
 	var quantiles *dto.MetricFamily
-	for _, p := range lv.Client.Latency.Percentiles {
+	for _, p := range lv.Client.Latency.Quantiles {
 		q := strconv.FormatFloat(math.Round(p.P*1e4)/1e6, 'g', -1, 64)
-		f := prom.Gauge("redline_latency_seconds", "Latency from the start of the level until now.", float64(p.Ns)/1e9, append(labels, prom.Label{Name: "quantile", Value: q})...)
+		f := prom.Gauge("redline_latency_seconds", "Latency from the start of the level until now.", p.V/1e9, append(labels, prom.Label{Name: "quantile", Value: q})...)
 		if quantiles == nil {
 			quantiles = f
 			list = append(list, f)

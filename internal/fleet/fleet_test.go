@@ -211,9 +211,9 @@ func TestAFleetSendsThePlanAndMergesExactly(t *testing.T) {
 	if n := len(c.ended); n != 520 || lv.Client.Requests != 500 || sample.Count() != 500 || len(slots) != 7 {
 		t.Errorf("the services saw %d requests, the result has %d and %d records on %d slots; want 520, 500, 500 on 7", n, lv.Client.Requests, sample.Count(), len(slots))
 	}
-	for _, q := range lv.Client.Latency.Percentiles {
-		if want := sample.Quantiles(q.P)[0]; q.Ns != want {
-			t.Errorf("p%g is %d, of all raw records %d", q.P, q.Ns, want)
+	for _, q := range lv.Client.Latency.Quantiles {
+		if want := float64(sample.Quantiles(q.P)[0]); q.V != want {
+			t.Errorf("p%g is %g, of all raw records %g", q.P, q.V, want)
 		}
 	}
 	var sum uint64

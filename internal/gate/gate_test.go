@@ -13,14 +13,13 @@ import (
 )
 
 func level() result.Level {
-	lat := result.Latency{Count: 99, Avg: 12e6, Max: 80e6, Percentiles: []result.Percentile{{P: 50, Ns: 10e6}, {P: 99, Ns: 50e6}, {P: 99.9, Ns: 70e6}}}
+	lat := result.Metric{Unit: result.Nanoseconds, Count: 999, Avg: 12e6, Max: 80e6, Quantiles: []result.Quantile{{P: 50, V: 10e6}, {P: 99, V: 50e6}, {P: 99.9, V: 70e6}}}
 	return result.Level{
 		Mode: plan.Concurrency, Concurrency: 8,
 		Client: result.Client{Requests: 999, Failed: 1, InferPerSec: 950, Latency: lat, Sent: lat, First: &lat},
 		Server: &result.Server{Stats: service.ModelStats{Queue: service.Tally{Count: 2, Ns: 4e6}}},
 		Metrics: []result.Metric{{
-			Tag: "time_to_first_token", Unit: "ms", Avg: 30,
-			Dist: &result.Dist{Max: 90, Percentiles: []result.Quantile{{P: 99, V: 80}}},
+			Tag: "time_to_first_token", Unit: "ms", Avg: 30, Max: 90, Quantiles: []result.Quantile{{P: 99, V: 80}},
 		}},
 		Health: result.Health{LagP99Ns: 2e6},
 	}

@@ -39,18 +39,18 @@ func TestClientNumbersOfAKnownWindow(t *testing.T) {
 	if c.InferPerSec != 15 { // 10 requests × batch 3 / 2 s
 		t.Errorf("%g infer/sec, want 15", c.InferPerSec)
 	}
-	if c.Latency.Avg != 55*ms {
-		t.Errorf("mean %d", c.Latency.Avg)
+	if c.Latency.Avg != float64(55*ms) {
+		t.Errorf("mean %g", c.Latency.Avg)
 	}
 	// Σ(l-55)² = 2·(45²+35²+25²+15²+5²) = 8250 ms²; /9 = 916.67; root 30.277 ms
-	if d := math.Abs(float64(c.Latency.StdDev)/float64(ms) - 30.2765); d > 0.001 {
-		t.Errorf("deviation %d", c.Latency.StdDev)
+	if d := math.Abs(float64(c.Latency.Std)/float64(ms) - 30.2765); d > 0.001 {
+		t.Errorf("deviation %g", c.Latency.Std)
 	}
 	// rank p/100·9: p50 → 4.5 (between 50 and 60 ms), p85 → 7.65, p90 → 8.1, p95 → 8.55, p99 → 8.91.
 	// perf_analyzer's index = trunc(p/100·9 + 0.5): p50 → 5 (60 ms), p85 → 8 (90), p90 → 8 (90), p95 → 9 (100), p99 → 9 (100)
 	n := nearest.Client(time.Second)
 	for p, want := range map[float64][2]float64{50: {55, 60}, 85: {86.5, 90}, 90: {91, 90}, 95: {95.5, 100}, 99: {99.1, 100}} {
-		if got := [2]float64{float64(c.Latency.At(p)) / float64(ms), float64(n.Latency.At(p)) / float64(ms)}; got != want {
+		if got := [2]float64{c.Latency.At(p) / float64(ms), n.Latency.At(p) / float64(ms)}; got != want {
 			t.Errorf("p%g and its nearest rank = %v ms, want %v", p, got, want)
 		}
 	}
@@ -70,13 +70,13 @@ func TestNobodySendsLongerThanUntilTheAnswer(t *testing.T) {
 }
 
 func TestOpenLoopKnowsBothLatencies(t *testing.T) {
-	f := func(fromSend bool, headline int64) {
+	f := func(fromSend bool, headline float64) {
 		t.Helper()
 		w := measure.NewWindow(measure.Setup{Open: true, FromSend: fromSend})
 		w.Add(rec(0, 30, 40))
 		c := w.Client(time.Second)
-		if c.Latency.Avg != headline*ms || c.Sent.Avg != 10*ms || c.Due.Avg != 40*ms {
-			t.Errorf("from send %v: headline %d, sent %d, due %d", fromSend, c.Latency.Avg, c.Sent.Avg, c.Due.Avg)
+		if c.Latency.Avg != headline*float64(ms) || c.Sent.Avg != float64(10*ms) || c.Due.Avg != float64(40*ms) {
+			t.Errorf("from send %v: headline %g, sent %g, due %g", fromSend, c.Latency.Avg, c.Sent.Avg, c.Due.Avg)
 		}
 		if h := w.Health(measure.Load{Wall: time.Second}); h.LagMaxNs != 30*ms || h.LagP99Ns != 30*ms {
 			t.Errorf("lag %+v", h)
@@ -185,7 +185,7 @@ func TestReadLag(t *testing.T) {
 func windows(rates []float64, latencies []int64) []result.Window {
 	var out []result.Window
 	for i := range rates {
-		w := result.Window{Client: result.Client{InferPerSec: rates[i], Latency: result.Latency{Avg: latencies[i] * ms}}}
+		w := result.Window{Client: result.Client{InferPerSec: rates[i], Latency: result.Metric{Avg: float64(latencies[i] * ms)}}}
 		if rates[i] == 0 {
 			w.Error = "nothing"
 		}
@@ -214,10 +214,10 @@ func TestStability(t *testing.T) {
 
 func TestLimitIsComparedInWholeMilliseconds(t *testing.T) {
 	m := &plan.Measure{LatencyLimit: 20 * time.Millisecond}
-	for avg, want := range map[int64]bool{19_999_999: false, 20_000_000: true} {
-		c := &result.Client{Latency: result.Latency{Avg: avg}}
+	for avg, want := range map[float64]bool{19_999_999: false, 20_000_000: true} {
+		c := &result.Client{Latency: result.Metric{Avg: avg}}
 		if got := measure.OverLimit(c, m); got != want {
-			t.Errorf("mean of %d ns: over the limit %v", avg, got)
+			t.Errorf("mean of %.0f ns: over the limit %v", avg, got)
 		}
 	}
 }
@@ -263,7 +263,7 @@ func TestVerdict(t *testing.T) {
 			}
 		}
 	}
-	good := result.Level{Stable: true, Client: result.Client{Requests: 15000, Sent: result.Latency{Percentiles: []result.Percentile{{P: 50, Ns: 20 * ms}}}}}
+	good := result.Level{Stable: true, Client: result.Client{Requests: 15000, Sent: result.Metric{Quantiles: []result.Quantile{{P: 50, V: 20e6}}}}}
 	with := func(h result.Health) result.Level { lv := good; lv.Health = h; return lv }
 	f("in flight as asked", with(result.Health{AskedInFlight: 8, AchievedInFlight: 7.9}), measure.Load{Concurrency: 8}, result.Valid)
 	f("in flight short", with(result.Health{AskedInFlight: 8, AchievedInFlight: 7}), measure.Load{Concurrency: 8}, result.ClientLimited)

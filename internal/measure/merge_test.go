@@ -41,8 +41,8 @@ func randomSetup(rng *rand.Rand) measure.Setup {
 }
 
 // rounding lets deviations, which are sums in another order, differ by the last nanosecond.
-var rounding = cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".StdDev" },
-	cmp.Comparer(func(a, b int64) bool { return math.Abs(float64(a-b)) <= 1 }))
+var rounding = cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".Std" },
+	cmp.Comparer(func(a, b float64) bool { return math.Abs(a-b) <= 1 }))
 
 // Records cut into windows at any times are the records of the whole run: each is in one window, and the windows merged
 // have the numbers of one window over all.

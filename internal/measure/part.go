@@ -78,7 +78,7 @@ func (p *Part) Merge(o *Part) {
 // Worker computes the figures of the part, and the reasons why its worker limited the load.
 func (p *Part) Worker(name string, l Load) (result.Worker, []result.Reason) {
 	w := p.Figures(name, l)
-	lv := result.Level{Health: w.Health, Client: result.Client{Requests: p.requests, Sent: result.Latency{Percentiles: []result.Percentile{{P: 50, Ns: w.P50Ns}}}}}
+	lv := result.Level{Health: w.Health, Client: result.Client{Requests: p.requests, Sent: result.Metric{Quantiles: []result.Quantile{{P: 50, V: float64(w.P50Ns)}}}}}
 	reasons := Judge(&lv, l)
 	w.ClientLimited = lv.ClientLimited
 	return w, reasons

@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"math"
 	"time"
 
 	"github.com/redline-bench/redline/internal/result"
@@ -55,11 +56,11 @@ func perSecond(n uint64, d time.Duration) float64 {
 var percentiles = []float64{1, 5, 10, 25, 50, 75, 90, 95, 99, 99.9, 99.99}
 
 // summary computes the figures of a sample. ages are those of the requests in flight at the end, in ascending order.
-func (w *Window) summary(s *stats.Sample[int64], ages []int64) result.Latency {
+func (w *Window) summary(s *stats.Sample[int64], ages []int64) result.Metric {
 	ps := wanted(w.setup.Percentile)
-	l := result.Latency{
-		Count: s.Count(), Min: s.Min(), Max: s.Max(), Avg: s.Mean(), StdDev: int64(s.StdDev()), Exact: s.Exact(),
-		Percentiles: make([]result.Percentile, len(ps)),
+	m := result.Metric{
+		Unit: result.Nanoseconds, Count: s.Count(), Sum: float64(s.Sum()), Min: float64(s.Min()), Max: float64(s.Max()), Avg: float64(s.Mean()),
+		Std: math.Floor(s.StdDev()), Approximate: !s.Exact(), Quantiles: make([]result.Quantile, len(ps)),
 	}
 	values := s.Quantiles
 	if w.setup.NearestRank {
@@ -67,9 +68,9 @@ func (w *Window) summary(s *stats.Sample[int64], ages []int64) result.Latency {
 	}
 	ended := s.Ranks()
 	for i, v := range values(ps...) {
-		l.Percentiles[i] = withUnfinished(int(s.Count()), ended, ages, result.Percentile{P: ps[i], Ns: v})
+		m.Quantiles[i] = withUnfinished(int(s.Count()), ended, ages, result.Quantile{P: ps[i], V: float64(v)})
 	}
-	return l
+	return m
 }
 
 // wanted returns percentiles with extra inserted in order.

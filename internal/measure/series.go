@@ -3,7 +3,6 @@ package measure
 import (
 	"math"
 	"slices"
-	"strconv"
 
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/result"
@@ -66,34 +65,40 @@ func (s *Series) AddIntervals(c *result.Client, level float64) {
 	if wall := s.end - s.firstEnd; wall > 0 {
 		together = max(1, int(math.Round(float64(s.inFlightNs)/float64(wall))))
 	}
-	ps := intervalPercentiles(s.setup)
-	c.Latency.Intervals = intervals(&c.Latency, ps, s.latency, &s.latencies, together, level)
+	AddIntervals(&c.Latency, s.latency, &s.latencies, together, level)
 	if c.First != nil && s.firsts.Count() >= leastForIntervals {
-		c.First.Intervals = intervals(c.First, ps, s.first, &s.firsts, together, level)
+		AddIntervals(c.First, s.first, &s.firsts, together, level)
 	}
 }
 
-func intervals(l *result.Latency, ps []float64, t *stats.Trail, s *stats.Sample[int64], together int, level float64) map[string]result.Interval {
-	out := map[string]result.Interval{}
+// ranker is a sample that has values by rank.
+type ranker interface {
+	Count() uint64
+	EvenRanks() func(k int) float64
+}
+
+// AddIntervals adds the intervals of the mean and of the percentiles of a trail to the metric of its values. A batch has at least as many
+// values as requests are in flight together.
+func AddIntervals(m *result.Metric, t *stats.Trail, s ranker, together int, level float64) {
 	if b, ok := t.MeanBounds(together, level); ok {
-		out["avg"] = Around(b, float64(l.Avg), level)
+		m.Interval = Around(b, m.Avg, level)
 	}
 	dependences, known := t.Dependences(together)
 	rank := s.EvenRanks()
-	for i, p := range ps {
-		if !known[i] {
+	for i, p := range t.Percentiles() {
+		at := slices.IndexFunc(m.Quantiles, func(q result.Quantile) bool { return q.P == p })
+		if !known[i] || at < 0 {
 			continue
 		}
 		if b, ok := stats.QuantileBounds(p, int(s.Count()), rank, dependences[i], level); ok {
-			out["p"+strconv.FormatFloat(p, 'g', -1, 64)] = Around(b, float64(l.At(p)), level)
+			m.Quantiles[at].Interval = Around(b, m.Quantiles[at].V, level)
 		}
 	}
-	return out
 }
 
 // Around turns bounds into an interval that includes the value itself.
-func Around(b stats.Bounds, value, level float64) result.Interval {
-	iv := result.Interval{Low: min(b.Low, value), Level: level}
+func Around(b stats.Bounds, value, level float64) *result.Interval {
+	iv := &result.Interval{Low: min(b.Low, value), Level: level}
 	if iv.Open = math.IsInf(b.High, 1); !iv.Open {
 		iv.High = max(b.High, value)
 	}

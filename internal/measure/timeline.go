@@ -204,22 +204,22 @@ func (s *slice) result(width int64) result.Slice {
 
 // Latency is the headline latency from the start of the timeline until now, for the live page. Its percentiles come from
 // buckets; see stats.MaxError.
-func (t *Timeline) Latency() result.Latency {
+func (t *Timeline) Latency() result.Metric {
 	var all stats.Buckets[uint64]
-	var l result.Latency
-	var sum int64
+	l := result.Metric{Unit: result.Nanoseconds}
+	var sum, longest int64
 	for i := range t.slices {
 		s := &t.slices[i]
 		sum += s.latencyNs
-		l.Max = max(l.Max, s.max)
+		longest = max(longest, s.max)
 		stats.MergeBuckets(&all, &s.latency)
 	}
 	if l.Count = all.Count(); l.Count == 0 {
 		return l
 	}
-	l.Avg = sum / int64(l.Count)
-	for i, v := range nanoseconds(&all, l.Max, percentiles...) {
-		l.Percentiles = append(l.Percentiles, result.Percentile{P: percentiles[i], Ns: v})
+	l.Max, l.Avg = float64(longest), math.Floor(float64(sum)/float64(l.Count))
+	for i, v := range nanoseconds(&all, longest, percentiles...) {
+		l.Quantiles = append(l.Quantiles, result.Quantile{P: percentiles[i], V: float64(v)})
 	}
 	return l
 }

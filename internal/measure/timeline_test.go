@@ -23,7 +23,7 @@ func TestTimelineOfAnOpenLoop(t *testing.T) {
 	}
 	tl.Token(80*ms, 20*ms, 1)
 	s := tl.Result(100 * ms).Slices[0]
-	if table := w.Client(time.Second).First.At(50); table != 50*ms || math.Abs(float64(s.FirstP50Ns)/float64(table)-1) > 0.02 {
+	if table := int64(w.Client(time.Second).First.At(50)); table != 50*ms || math.Abs(float64(s.FirstP50Ns)/float64(table)-1) > 0.02 {
 		t.Errorf("first response after %d ms in the table, %d ms in the chart", table/ms, s.FirstP50Ns/ms)
 	}
 	if s.GapP50Ns > ms || s.GapP99Ns < 19*ms {

@@ -25,7 +25,7 @@ func TestRequestsWithoutAResponseCount(t *testing.T) {
 	if c.Requests != 3 || c.Unanswered != 2 || c.Responses != 1 || c.Failed != 0 || w.Ended() != 3 {
 		t.Errorf("%d requests, %d unanswered, %d responses, %d failed, %d ended", c.Requests, c.Unanswered, c.Responses, c.Failed, w.Ended())
 	}
-	if c.InferPerSec != 3 || c.Latency.Max != 30*ms || c.First.Count != 1 {
+	if c.InferPerSec != 3 || c.Latency.Max != float64(30*ms) || c.First.Count != 1 {
 		t.Errorf("%g infer/sec, latency %+v, first response %+v", c.InferPerSec, c.Latency, c.First)
 	}
 	var ended, responses uint64

@@ -68,25 +68,25 @@ func (w *Window) inFlightAtEnd() (n uint64, oldest int64) {
 // in flight, each with its age.
 //
 // ended returns the latency of rank k of the n requests that ended.
-func withUnfinished(n int, ended func(k int) float64, ages []int64, q result.Percentile) result.Percentile {
-	first := sort.Search(len(ages), func(i int) bool { return ages[i] > q.Ns })
+func withUnfinished(n int, ended func(k int) float64, ages []int64, q result.Quantile) result.Quantile {
+	first := sort.Search(len(ages), func(i int) bool { return float64(ages[i]) > q.V })
 	older := ages[first:]
 	if n == 0 || len(older) == 0 {
 		return q
 	}
-	with := func(inFlight []int64) (ns int64, atLeast bool) {
+	with := func(inFlight []int64) (ns float64, atLeast bool) {
 		v := stats.Interpolate(q.P, n+len(inFlight), func(k int) float64 {
 			v, age := rankWith(inFlight, k, n, ended)
 			atLeast = atLeast || age
 			return v
 		})
-		return int64(v), atLeast
+		return math.Trunc(v), atLeast
 	}
-	if q.Ns, q.AtLeast = with(older); !q.AtLeast {
+	if q.V, q.AtLeast = with(older); !q.AtLeast {
 		return q
 	}
 	// The bound must hold for any latency of the younger requests, so they count with their ages too.
-	q.Ns, _ = with(ages)
+	q.V, _ = with(ages)
 	q.Above = uint64(len(older))
 	upTo := stats.Interpolate(q.P, n+len(older), func(k int) float64 { // if none of the older ones ever ends
 		if k < n {
@@ -95,7 +95,7 @@ func withUnfinished(n int, ended func(k int) float64, ages []int64, q result.Per
 		return math.Inf(1)
 	})
 	if !math.IsInf(upTo, 1) {
-		q.UpToNs = int64(upTo)
+		q.UpTo = math.Trunc(upTo)
 	}
 	return q
 }
@@ -126,14 +126,14 @@ var judged = []float64{50, 90, 95, 99}
 
 // tooShort finds the first percentile that the requests in flight at the end leave open. extra is one more percentile to
 // check; 0 for none.
-func tooShort(c *result.Client, extra int) (q result.Percentile, short bool) {
-	for _, q := range c.Latency.Percentiles {
+func tooShort(c *result.Client, extra int) (q result.Quantile, short bool) {
+	for _, q := range c.Latency.Quantiles {
 		if !slices.Contains(judged, q.P) && q.P != float64(extra) {
 			continue
 		}
 		share := q.P / 100
 		chance := maxRanks * math.Sqrt(float64(c.Requests)*share*(1-share))
-		if q.AtLeast && (q.UpToNs == 0 || float64(q.UpToNs) > maxOpen*float64(q.Ns) && float64(q.Above) > chance) {
+		if q.AtLeast && (q.UpTo == 0 || q.UpTo > maxOpen*q.V && float64(q.Above) > chance) {
 			return q, true
 		}
 	}

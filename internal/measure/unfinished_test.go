@@ -53,10 +53,10 @@ func TestSlowRequestsThatDoNotEndAreSeen(t *testing.T) {
 		all = append(all, r)
 	}
 	c := windowOf(all, 0, 4500*ms).Client(4500 * time.Millisecond)
-	if p := c.Latency.Point(99); !p.AtLeast || p.Ns < 1000*ms || p.Ns > 8000*ms || p.UpToNs != 0 {
+	if p := c.Latency.Point(99); !p.AtLeast || p.V < float64(1000*ms) || p.V > float64(8000*ms) || p.UpTo != 0 {
 		t.Errorf("p99 is %+v, the truth is 8 s", p)
 	}
-	if p := c.Latency.Point(95); p.AtLeast || p.Ns > 23*ms {
+	if p := c.Latency.Point(95); p.AtLeast || p.V > float64(23*ms) {
 		t.Errorf("p95 is %+v", p)
 	}
 	if want := 4500*ms - all[49].sent; c.Unfinished < 9 || c.OldestNs != want {
@@ -75,7 +75,7 @@ func TestSlowRequestsThatDoNotEndAreSeen(t *testing.T) {
 		all = append(all, r)
 	}
 	c = windowOf(all, 0, 24000*ms).Client(24 * time.Second)
-	if state, why := stateOf(c); state != result.Valid || c.Latency.At(99) != 8000*ms {
+	if state, why := stateOf(c); state != result.Valid || c.Latency.At(99) != float64(8000*ms) {
 		t.Errorf("after 24 s: %s %+v, p99 %s", state, why, time.Duration(c.Latency.At(99)))
 	}
 }
@@ -95,13 +95,13 @@ func TestBoundsAreNeverAboveTheTruth(t *testing.T) {
 			truth = append(truth, r.latency)
 		}
 		slices.Sort(truth)
-		for _, p := range c.Latency.Percentiles {
+		for _, p := range c.Latency.Quantiles {
 			if !p.AtLeast {
 				continue
 			}
 			bounds++
-			if want := int64(stats.Interpolate(p.P, len(truth), func(k int) float64 { return float64(truth[k]) })); p.Ns > want {
-				t.Errorf("seed %d: p%g at least %s, the truth is %s", seed, p.P, time.Duration(p.Ns), time.Duration(want))
+			if want := stats.Interpolate(p.P, len(truth), func(k int) float64 { return float64(truth[k]) }); p.V > want {
+				t.Errorf("seed %d: p%g at least %s, the truth is %s", seed, p.P, time.Duration(p.V), time.Duration(want))
 			}
 		}
 	}

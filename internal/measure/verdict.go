@@ -56,7 +56,7 @@ func Judge(lv *result.Level, l Load) (out []result.Reason) {
 		}
 		add(c.try, "%s", c.after(fmt.Sprintf("sent %s of the %s requests per second that were due", unit.Digits(h.AchievedRate, 6), unit.Digits(l.Rate, 6))))
 	}
-	if share, lag := lateness(lv); !l.Held && lag > max(minLag, time.Duration(maxLagShare*float64(lv.Client.Sent.At(50)))) {
+	if share, lag := lateness(lv); !l.Held && lag > max(minLag, time.Duration(maxLagShare*lv.Client.Sent.At(50))) {
 		c := held
 		if l.Serial {
 			c = cause{try: "lower the rate, or raise --num-of-sequences"}
@@ -210,7 +210,7 @@ func (r *Run) tooShort(lv *result.Level) *result.Reason {
 	c := &lv.Client
 	return &result.Reason{
 		What: fmt.Sprintf("too short for this latency: p%g is at least %s; in flight at the end: %s, the oldest for %s",
-			q.P, unit.Span(float64(q.Ns)), unit.Count(c.Unfinished, "request"), unit.Span(float64(c.OldestNs))),
+			q.P, unit.Span(q.V), unit.Count(c.Unfinished, "request"), unit.Span(float64(c.OldestNs))),
 		Try: r.Longer,
 	}
 }

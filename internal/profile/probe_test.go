@@ -64,11 +64,11 @@ func TestLooksAtALoad(t *testing.T) {
 				t.Errorf("%+v", last)
 			}
 			c := lv.Client
-			if c.Latency.Max != int64(10*time.Millisecond) || c.InferPerSec < 0.98*rate || c.InferPerSec > 1.02*rate {
+			if c.Latency.Max != float64(10*time.Millisecond) || c.InferPerSec < 0.98*rate || c.InferPerSec > 1.02*rate {
 				t.Errorf("rate %g: %g/s, longest latency %v", rate, c.InferPerSec, time.Duration(c.Latency.Max))
 			}
-			if _, ok := c.Latency.Intervals["p99"]; !ok {
-				t.Errorf("no interval of p99: %v", c.Latency.Intervals)
+			if c.Latency.IntervalOf("p99") == nil {
+				t.Errorf("no interval of p99: %+v", c.Latency)
 			}
 		}
 	})
@@ -78,7 +78,7 @@ func TestLooksAtALoad(t *testing.T) {
 func TestFiguresBeginAnew(t *testing.T) {
 	svc := &testkit.Service{Answer: func(n int64) (time.Duration, error) { return time.Duration(max(1, 100-n)) * time.Millisecond, nil }}
 	probe(t, svc, func(ctx context.Context, p *profile.Prober) {
-		var longest []int64
+		var longest []float64
 		watch := func(s measure.Sight) (measure.Look, bool) {
 			lv, _ := s.Level(0)
 			longest = append(longest, lv.Client.Latency.Max)
@@ -87,7 +87,7 @@ func TestFiguresBeginAnew(t *testing.T) {
 		if err := p.Run(ctx, result.Level{Mode: plan.RequestRate, Rate: 100}, time.Second, measure.Look{At: time.Second, Anew: true}, watch); err != nil {
 			t.Fatal(err)
 		}
-		if longest[0] < int64(90*time.Millisecond) || longest[2] != int64(time.Millisecond) {
+		if longest[0] < float64(90*time.Millisecond) || longest[2] != float64(time.Millisecond) {
 			t.Errorf("longest latencies %v", longest)
 		}
 	})

@@ -96,7 +96,7 @@ func TestClosedLoopNumbersAgreeWithEachOther(t *testing.T) {
 		if math.Abs(lv.Client.InferPerSec/want-1) > 0.1 {
 			t.Errorf("concurrency %d: %g infer/sec with a mean latency of %s", lv.Concurrency, lv.Client.InferPerSec, time.Duration(lv.Client.Latency.Avg))
 		}
-		if c := lv.Client.Latency; c.Min != int64(10*time.Millisecond) || c.Max != c.Min {
+		if c := lv.Client.Latency; c.Min != float64(10*time.Millisecond) || c.Max != c.Min {
 			t.Errorf("latencies of %s to %s for a server that takes 10 ms", time.Duration(c.Min), time.Duration(c.Max))
 		}
 		if lv.Server == nil || lv.Server.Stats.InferenceCount < lv.Client.Requests/2 {
@@ -370,7 +370,7 @@ func TestRateModeReportsFromTheScheduleOrTheSend(t *testing.T) {
 	}
 	c := res.Levels[0].Client
 	// One in flight at 20 ms against a schedule of one each 5 ms: the twentieth waits for 19 × 15 ms.
-	if c.Latency.Max != c.Due.Max || c.Due.Max != c.Sent.Max+int64(19*15*time.Millisecond) {
+	if c.Latency.Max != c.Due.Max || c.Due.Max != c.Sent.Max+float64(19*15*time.Millisecond) {
 		t.Errorf("from the schedule %s, from the send %s", time.Duration(c.Due.Max), time.Duration(c.Sent.Max))
 	}
 	if c.Delayed != 19 {
@@ -451,7 +451,7 @@ func TestAStallOfTheServerIsInTheHeadline(t *testing.T) {
 	if got := time.Duration(c.Latency.At(99)); got < stall*8/10 {
 		t.Errorf("the p99 from the schedule is %s and misses a stall of %s", got, stall)
 	}
-	if c.Latency.At(95) < int64(stall/3) {
+	if c.Latency.At(95) < float64(stall/3) {
 		t.Errorf("p95 %s: the requests that waited behind the stall are missing", time.Duration(c.Latency.At(95)))
 	}
 	if c.Sent.At(95) > c.Due.At(95)/2 {

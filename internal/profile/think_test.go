@@ -23,7 +23,7 @@ func TestThinkTime(t *testing.T) {
 		}
 		lv := &res.Levels[0]
 		c, h := &lv.Client, &lv.Health
-		if math.Abs(c.InferPerSec-40) > 2 || c.Latency.Max != int64(10*time.Millisecond) || c.OverheadPercent > 0.1 {
+		if math.Abs(c.InferPerSec-40) > 2 || c.Latency.Max != float64(10*time.Millisecond) || c.OverheadPercent > 0.1 {
 			t.Errorf("%g per second, %s, %g %% overhead", c.InferPerSec, time.Duration(c.Latency.Max), c.OverheadPercent)
 		}
 		if math.Abs(h.AchievedInFlight-0.4) > 0.02 || math.Abs(h.AskedInFlight-h.AchievedInFlight) > 1e-3 || lv.ClientLimited {

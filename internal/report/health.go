@@ -86,7 +86,7 @@ func failures(p *page, l *result.Level) {
 func latencies(p *page, l *result.Level) {
 	type row struct {
 		name string
-		lat  *result.Latency
+		lat  *result.Metric
 	}
 	var rows []row
 	c := &l.Client
@@ -103,20 +103,20 @@ func latencies(p *page, l *result.Level) {
 		return
 	}
 	table := [][]string{{"Latency:", "avg"}}
-	for _, q := range rows[0].lat.Percentiles {
+	for _, q := range rows[0].lat.Quantiles {
 		table[0] = append(table[0], "p"+strconv.FormatFloat(q.P, 'g', -1, 64))
 	}
 	table[0] = append(table[0], "max")
 	for _, r := range rows {
-		cells := []string{"  " + r.name, unit.Span(float64(r.lat.Avg))}
-		for _, q := range rows[0].lat.Percentiles {
+		cells := []string{"  " + r.name, unit.Span(r.lat.Avg)}
+		for _, q := range rows[0].lat.Quantiles {
 			if !result.Enough(q.P, c.Requests) {
 				cells = append(cells, columns.Unknown)
 				continue
 			}
 			cells = append(cells, atLeast(r.lat.Point(q.P)))
 		}
-		table = append(table, append(cells, unit.Span(float64(r.lat.Max))))
+		table = append(table, append(cells, unit.Span(r.lat.Max)))
 	}
 	p.table(table, 1, spare)
 }
@@ -125,8 +125,8 @@ func latencies(p *page, l *result.Level) {
 var spare = []string{"p1", "p5", "p10", "p25", "p75", "p99.99", "p95", "p99.9", "p90"}
 
 // atLeast is a percentile; one that requests in flight at the end leave open is a bound.
-func atLeast(q result.Percentile) string {
-	text := unit.Span(float64(q.Ns))
+func atLeast(q result.Quantile) string {
+	text := unit.Span(q.V)
 	if q.AtLeast {
 		return "≥ " + text
 	}
@@ -216,7 +216,7 @@ func client(p *page, l *result.Level) {
 	case h.Times != "" && !h.ErrorLater:
 		p.linef("    Measurement error: not calibrated; add --calibrate")
 	}
-	if l.Client.Requests > 0 && !l.Client.Latency.Exact {
+	if l.Client.Requests > 0 && l.Client.Latency.Approximate {
 		p.linef("    Percentiles are within %g %%: there are too many requests to sort them", 100*stats.MaxError)
 	}
 }

@@ -17,10 +17,10 @@ import (
 	"github.com/redline-bench/redline/internal/service"
 )
 
-func latency(avg, p50, p99, most int64) result.Latency {
-	return result.Latency{
-		Avg: avg * 1000, Max: most * 1000, Exact: true,
-		Percentiles: []result.Percentile{{P: 50, Ns: p50 * 1000}, {P: 99, Ns: p99 * 1000}},
+func latency(avg, p50, p99, most float64) result.Metric {
+	return result.Metric{
+		Unit: result.Nanoseconds, Avg: avg * 1000, Max: most * 1000,
+		Quantiles: []result.Quantile{{P: 50, V: p50 * 1000}, {P: 99, V: p99 * 1000}},
 	}
 }
 
@@ -135,7 +135,7 @@ func TestHealth(t *testing.T) {
 	f("unfinished", l, "  Unfinished: the run ended during this level\n"+closed)
 
 	l = openLevel()
-	l.Health.Dropped, l.Client.Latency.Exact = 7, false
+	l.Health.Dropped, l.Client.Latency.Approximate = 7, true
 	got := health(l, report.Style{})
 	for _, want := range []string{"    Dropped: 7 requests were due and never sent\n", "    Percentiles are within 0.1 %: there are too many requests to sort them\n"} {
 		if !strings.Contains(got, want) {
@@ -148,10 +148,10 @@ func TestHealth(t *testing.T) {
 func TestPercentilesFitTheWidth(t *testing.T) {
 	l := openLevel()
 	l.Client.Requests = 100_000
-	for _, lat := range []*result.Latency{&l.Client.Due, &l.Client.Sent} {
-		lat.Percentiles = nil
+	for _, lat := range []*result.Metric{&l.Client.Due, &l.Client.Sent} {
+		lat.Quantiles = nil
 		for _, p := range []float64{1, 5, 10, 25, 50, 75, 90, 95, 99, 99.9, 99.99} {
-			lat.Percentiles = append(lat.Percentiles, result.Percentile{P: p, Ns: 1_234_567_000})
+			lat.Quantiles = append(lat.Quantiles, result.Quantile{P: p, V: 1_234_567_000})
 		}
 	}
 	f := func(width, most int, want string) {

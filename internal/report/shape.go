@@ -51,7 +51,7 @@ func tail99(lv *result.Level) string {
 	if !result.Enough(99, lv.Client.Requests) {
 		return "–"
 	}
-	return unit.Span(float64(lv.Client.Latency.At(99)))
+	return unit.Span(lv.Client.Latency.At(99))
 }
 
 // bounds are the lowest and the highest latency of all levels; 0 if there is none.
@@ -61,10 +61,10 @@ func bounds(levels []result.Level) (low, high int64) {
 		if h == nil || len(h.Buckets) == 0 || l.Min <= 0 {
 			continue
 		}
-		if low == 0 || l.Min < low {
-			low = l.Min
+		if low == 0 || int64(l.Min) < low {
+			low = int64(l.Min)
 		}
-		high = max(high, l.Max)
+		high = max(high, int64(l.Max))
 	}
 	return low, high
 }

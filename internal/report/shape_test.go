@@ -13,7 +13,7 @@ import (
 func shaped(concurrency int, buckets ...result.Bucket) result.Level {
 	lv := result.Level{Mode: plan.Concurrency, Concurrency: concurrency, Histogram: &result.Histogram{Buckets: buckets}}
 	lv.Client.Requests = 151
-	lv.Client.Latency = result.Latency{Min: buckets[0].UpToNs, Max: buckets[len(buckets)-1].UpToNs, Percentiles: []result.Percentile{{P: 50, Ns: 2e6}, {P: 99, Ns: 16e6}}}
+	lv.Client.Latency = result.Metric{Unit: result.Nanoseconds, Min: float64(buckets[0].UpToNs), Max: float64(buckets[len(buckets)-1].UpToNs), Quantiles: []result.Quantile{{P: 50, V: 2e6}, {P: 99, V: 16e6}}}
 	return lv
 }
 

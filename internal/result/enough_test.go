@@ -18,8 +18,8 @@ func TestFewest(t *testing.T) {
 }
 
 func TestReadingWithFewSamples(t *testing.T) {
-	lv := result.Level{Client: result.Client{Requests: 24, Latency: result.Latency{Percentiles: []result.Percentile{{P: 90, Ns: 5}, {P: 99, Ns: 9}}}}}
-	lv.Metrics = []result.Metric{{Tag: "time_to_first_token", Dist: &result.Dist{Count: 99, Percentiles: []result.Quantile{{P: 99, V: 1}}}}}
+	lv := result.Level{Client: result.Client{Requests: 24, Latency: result.Metric{Unit: result.Nanoseconds, Count: 24, Quantiles: []result.Quantile{{P: 90, V: 5}, {P: 99, V: 9}}}}}
+	lv.Metrics = []result.Metric{{Tag: "time_to_first_token", Count: 99, Quantiles: []result.Quantile{{P: 99, V: 1}}}}
 	for name, want := range map[string]uint64{"p90": 0, "p99": 100, "latency.p99": 100, "avg": 0, "ttft.p99": 100, "throughput": 0} {
 		r, ok := lv.Read(name)
 		if !ok || r.Needs != want {

@@ -1,9 +1,6 @@
 package result
 
-import (
-	"strconv"
-	"strings"
-)
+import "strings"
 
 // Reading is one number of a level, by name. Times are milliseconds.
 type Reading struct {
@@ -47,18 +44,18 @@ func (lv *Level) Read(name string) (r Reading, ok bool) {
 		return r, true
 	}
 	if !dotted || isPercentile(name) {
-		return lv.Client.Latency.read(name, lv.Client.Requests)
+		return lv.Client.Latency.read(name)
 	}
 	switch head {
 	case "latency":
-		return lv.Client.Latency.read(tail, lv.Client.Requests)
+		return lv.Client.Latency.read(tail)
 	case "send":
-		return lv.Client.Sent.read(tail, lv.Client.Requests)
+		return lv.Client.Sent.read(tail)
 	case "due":
-		return lv.Client.Due.read(tail, lv.Client.Requests)
+		return lv.Client.Due.read(tail)
 	case "first":
 		if lv.Client.First != nil {
-			return lv.Client.First.read(tail, lv.Client.Requests)
+			return lv.Client.First.read(tail)
 		}
 	case "lag":
 		return lv.Health.lag(tail)
@@ -69,8 +66,8 @@ func (lv *Level) Read(name string) (r Reading, ok bool) {
 }
 
 func isPercentile(name string) bool {
-	_, err := strconv.ParseFloat(strings.TrimPrefix(name, "p"), 64)
-	return strings.HasPrefix(name, "p") && err == nil
+	_, ok := ParsePercentile(name)
+	return ok
 }
 
 func (lv *Level) plain(name string) (Reading, bool) {
@@ -120,6 +117,17 @@ func (lv *Level) ErrorRate() float64 {
 	return 100 * float64(lv.Client.Failed) / float64(ended)
 }
 
+// AddCounts adds the counts of another client's requests.
+func (c *Client) AddCounts(o *Client) {
+	c.Requests += o.Requests
+	c.Responses += o.Responses
+	c.Sequences += o.Sequences
+	c.Delayed += o.Delayed
+	c.Failed += o.Failed
+	c.Unanswered += o.Unanswered
+	c.Resent += o.Resent
+}
+
 // Metric finds a metric by its tag or short name.
 func (lv *Level) Metric(name string) *Metric {
 	if tag, ok := short[name]; ok {
@@ -138,68 +146,7 @@ func (lv *Level) metric(name, stat string) (Reading, bool) {
 	if m == nil {
 		return Reading{}, false
 	}
-	r := Reading{Unit: m.Unit, Higher: m.Higher}
-	if stat == "" || stat == "avg" {
-		r.Value, r.Interval = m.Avg, m.Interval
-		return r, true
-	}
-	if iv, known := m.Intervals[stat]; known {
-		r.Interval = &iv
-	}
-	if m.Dist == nil {
-		return Reading{}, false
-	}
-	switch stat {
-	case "min":
-		r.Value = m.Dist.Min
-	case "max":
-		r.Value = m.Dist.Max
-	case "std":
-		r.Value = m.Dist.Std
-	case "count":
-		r.Value = float64(m.Dist.Count)
-	default:
-		p, err := strconv.ParseFloat(strings.TrimPrefix(stat, "p"), 64)
-		if err != nil {
-			return Reading{}, false
-		}
-		v, ok := m.Dist.At(p)
-		r.Value = v
-		return r.sampled(p, m.Dist.Count), ok
-	}
-	return r, true
-}
-
-// read finds a number of a latency that n requests have.
-func (l *Latency) read(stat string, n uint64) (Reading, bool) {
-	ms := func(ns int64) (Reading, bool) {
-		r := Reading{Value: float64(ns) / nsPerMs, Unit: "ms"}
-		if iv, known := l.Intervals[stat]; known {
-			r.Interval = iv.Scaled(1 / nsPerMs)
-		}
-		return r, true
-	}
-	switch stat {
-	case "avg", "mean", "":
-		return ms(l.Avg)
-	case "min":
-		return ms(l.Min)
-	case "max":
-		return ms(l.Max)
-	case "std":
-		return ms(l.StdDev)
-	}
-	p, err := strconv.ParseFloat(strings.TrimPrefix(stat, "p"), 64)
-	if err != nil || !strings.HasPrefix(stat, "p") {
-		return Reading{}, false
-	}
-	for _, q := range l.Percentiles {
-		if q.P == p {
-			r, ok := ms(q.Ns)
-			return r.sampled(p, n), ok
-		}
-	}
-	return Reading{}, false
+	return m.read(stat)
 }
 
 func (h *Health) lag(stat string) (Reading, bool) {

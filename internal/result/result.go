@@ -15,7 +15,7 @@ import (
 )
 
 // Schema is the version of the JSON form of Result. It grows when a field changes its meaning.
-const Schema = 1
+const Schema = 2
 
 // Result is one run.
 type Result struct {
@@ -224,10 +224,10 @@ type Client struct {
 	SendRate       float64 `json:"send_rate"`
 	// Latency is the headline latency; Sent starts at the send time, Due at the due time (equal in closed loop), First is
 	// the time to the first response of streamed requests.
-	Latency Latency  `json:"latency"`
-	Sent    Latency  `json:"latency_from_send"`
-	Due     Latency  `json:"latency_from_due"`
-	First   *Latency `json:"latency_first_response,omitempty"`
+	Latency Metric  `json:"latency"`
+	Sent    Metric  `json:"latency_from_send"`
+	Due     Metric  `json:"latency_from_due"`
+	First   *Metric `json:"latency_first_response,omitempty"`
 	// OverheadPercent is the share of time in which a request should have been in flight and was not.
 	OverheadPercent float64 `json:"overhead_percent"`
 	// Averages of the parts of a request, in nanoseconds: the whole call, sending it, receiving its response.
@@ -238,45 +238,6 @@ type Client struct {
 	Bytes         uint64 `json:"bytes"`
 	RequestBytes  uint64 `json:"request_bytes"`
 	ResponseBytes uint64 `json:"response_bytes"`
-}
-
-// Latency summarizes a set of latencies in nanoseconds.
-type Latency struct {
-	Count       uint64       `json:"count"`
-	Min         int64        `json:"min"`
-	Max         int64        `json:"max"`
-	Avg         int64        `json:"avg"`
-	StdDev      int64        `json:"std_dev"`
-	Percentiles []Percentile `json:"percentiles"` // ascending
-	// Intervals are the confidence intervals of "avg" and of percentiles such as "p99", if they were computed.
-	Intervals map[string]Interval `json:"intervals,omitempty"`
-	// Exact is false if there were so many requests that percentiles come from a histogram, with a relative error of at
-	// most 0.1 %.
-	Exact bool `json:"exact"`
-}
-
-// Percentile is one point of the distribution.
-type Percentile struct {
-	P  float64 `json:"p"`
-	Ns int64   `json:"ns"`
-	// AtLeast: the request at this rank was in flight at the end, and Ns is its age. UpToNs is the latency at this rank if
-	// the requests in flight above it, Above in number, never end; 0 if there is no such bound.
-	AtLeast bool   `json:"at_least,omitempty"`
-	UpToNs  int64  `json:"up_to_ns,omitempty"`
-	Above   uint64 `json:"in_flight_above,omitempty"`
-}
-
-// At returns the latency at percentile p, or 0 when it was not computed.
-func (l *Latency) At(p float64) int64 { return l.Point(p).Ns }
-
-// Point returns the point at percentile p, or the zero value when it was not computed.
-func (l *Latency) Point(p float64) Percentile {
-	for _, q := range l.Percentiles {
-		if q.P == p {
-			return q
-		}
-	}
-	return Percentile{}
 }
 
 // Server is what the server counted during the windows: the model first, then its composing models.

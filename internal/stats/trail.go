@@ -90,6 +90,9 @@ type Trail struct {
 // NewTrail makes an empty trail for the intervals of the mean and of some percentiles.
 func NewTrail(percentiles ...float64) *Trail { return &Trail{percentiles: percentiles} }
 
+// Percentiles are those that get intervals.
+func (t *Trail) Percentiles() []float64 { return t.percentiles }
+
 // Add takes the next value in; NaN is left out.
 func (t *Trail) Add(v float64) {
 	switch {

@@ -20,14 +20,15 @@ class Latency:
     def __init__(self, data: Mapping[str, Any]) -> None:
         self.data = data
         self.avg_ms: float = data["avg"] * _MS
-        self.min_ms: float = data["min"] * _MS
-        self.max_ms: float = data["max"] * _MS
-        self.std_dev_ms: float = data["std_dev"] * _MS
+        self.min_ms: float = data.get("min", 0.0) * _MS
+        self.max_ms: float = data.get("max", 0.0) * _MS
+        # Results of schema 1 have std_dev and ns.
+        self.std_dev_ms: float = data.get("std", data.get("std_dev", 0.0)) * _MS
 
     @property
     def percentiles_ms(self) -> Dict[float, float]:
         """All percentiles that were computed."""
-        return {point["p"]: point["ns"] * _MS for point in self.data.get("percentiles") or []}
+        return {point["p"]: point.get("v", point.get("ns", 0.0)) * _MS for point in self.data.get("percentiles") or []}
 
     def percentile_ms(self, p: float) -> float:
         """The latency at a percentile. Raises KeyError if it was not computed."""
@@ -50,7 +51,7 @@ class Metric:
     @property
     def percentiles(self) -> Dict[float, float]:
         """All percentiles that were computed, in the unit of the metric. Empty for a single number, such as a rate."""
-        return {point["p"]: point["v"] for point in (self.data.get("dist") or {}).get("percentiles") or []}
+        return {point["p"]: point["v"] for point in (self.data.get("dist") or self.data).get("percentiles") or []}
 
     def __repr__(self) -> str:
         return "<redline.Metric %s, avg %.4g %s>" % (self.tag, self.avg, self.unit)

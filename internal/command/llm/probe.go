@@ -138,7 +138,7 @@ func (p *Prober) Run(ctx context.Context, level result.Level, drain time.Duratio
 	cfg := p.probeConfig(p.runs)
 	cfg.Options.Grace, cfg.Options.Confidence = drain, find.Level
 	p.workers.useFleet(&cfg, phaseOrder{Repeat: p.runs, Load: &lv})
-	cfg.First, cfg.Watch = first, func(s measure.Sight) (measure.Look, bool) { return watch(withIntervals(s)) }
+	cfg.First, cfg.Watch = first, watch
 	if tap := p.outcome.Tap(false); tap != nil {
 		cfg.Tap = func(rec *record.Record) error { return tap(&level, 0, rec) }
 	}
@@ -157,27 +157,3 @@ func (r *traffic) probeConfig(n int) load.Config {
 	o.Requests, o.Sessions, o.Duration, o.Seed = 0, 0, 0, r.seed(n)
 	return cfg
 }
-
-// withIntervals gives the headline latency of a level the intervals of the metric that measures the same.
-func withIntervals(s measure.Sight) measure.Sight {
-	compute := s.Level
-	s.Level = func(confidence float64) (*result.Level, []result.Reason) {
-		lv, reasons := compute(confidence)
-		m := lv.Metric("request_latency")
-		if m == nil {
-			return lv, reasons
-		}
-		to := map[string]result.Interval{}
-		for name, iv := range m.Intervals {
-			to[name] = *iv.Scaled(nsPerMs)
-		}
-		if m.Interval != nil {
-			to["avg"] = *m.Interval.Scaled(nsPerMs)
-		}
-		lv.Client.Latency.Intervals = to
-		return lv, reasons
-	}
-	return s
-}
-
-const nsPerMs = 1e6

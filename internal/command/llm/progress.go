@@ -61,8 +61,8 @@ func (r *run) endLevel(lv *result.Level) {
 	if m, ok := metric.Find(lv.Metrics, "output_token_throughput"); ok {
 		s.Tokens = m.Avg
 	}
-	if m, ok := metric.Find(lv.Metrics, "time_to_first_token"); ok && m.Dist != nil {
-		for _, q := range m.Dist.Percentiles {
+	if m, ok := metric.Find(lv.Metrics, "time_to_first_token"); ok && m.Distributed() {
+		for _, q := range m.Quantiles {
 			if q.P == 50 {
 				s.FirstToken = time.Duration(q.V * float64(time.Millisecond))
 			}

@@ -127,7 +127,7 @@ func (r *run) show(out *load.Outcome, lv load.Level) {
 	client := out.Level
 	client.Client.First = nil // the table has it
 	if lv.Open() {
-		client.Client.Sent.Percentiles, client.Client.Due.Percentiles = nil, nil
+		client.Client.Sent.Quantiles, client.Client.Due.Quantiles = nil, nil
 	}
 	report.Health(r.Stdout, &client, r.Style())
 }

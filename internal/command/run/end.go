@@ -145,7 +145,7 @@ func span(c *result.Client, p float64) string {
 		return "–"
 	}
 	q := c.Latency.Point(p)
-	text := unit.Span(float64(q.Ns))
+	text := unit.Span(q.V)
 	if q.AtLeast {
 		return "≥ " + text
 	}

@@ -212,12 +212,7 @@ func addUp(parts []result.Level) *result.Level {
 }
 
 func addClient(sum, c *result.Client) {
-	sum.Requests += c.Requests
-	sum.Responses += c.Responses
-	sum.Failed += c.Failed
-	sum.Delayed += c.Delayed
-	sum.Unanswered += c.Unanswered
-	sum.Resent += c.Resent
+	sum.AddCounts(c)
 	sum.Unfinished += c.Unfinished
 	sum.OldestNs = max(sum.OldestNs, c.OldestNs)
 	sum.InferPerSec += c.InferPerSec

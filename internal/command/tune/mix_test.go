@@ -34,7 +34,7 @@ func (s *scripted) Run(_ context.Context, lv result.Level, _ time.Duration, firs
 		now.Level = func(float64) (*result.Level, []result.Reason) {
 			out := lv
 			out.Client.Requests, out.Client.InferPerSec = uint64(now.Requests), lv.Rate
-			out.Client.Latency = result.Latency{Avg: int64(s.latency), Percentiles: []result.Percentile{{P: 99, Ns: int64(s.latency)}}}
+			out.Client.Latency = result.Metric{Unit: result.Nanoseconds, Avg: float64(s.latency), Quantiles: []result.Quantile{{P: 99, V: float64(s.latency)}}}
 			out.Health.AskedRate, out.Health.AchievedRate = lv.Rate, lv.Rate
 			out.Histogram = &result.Histogram{}
 			return &out, nil
@@ -70,7 +70,7 @@ func TestTogether(t *testing.T) {
 		t.Errorf("want, got:\n%s", diff)
 	}
 	c := &lv.Client
-	if lv.Rate != 100 || c.Requests != 200 || c.InferPerSec != 100 || c.Latency.At(99) != int64(30*time.Millisecond) || lv.Health.AchievedRate != 100 {
+	if lv.Rate != 100 || c.Requests != 200 || c.InferPerSec != 100 || c.Latency.At(99) != float64(30*time.Millisecond) || lv.Health.AchievedRate != 100 {
 		t.Errorf("the level of all: %+v", lv)
 	}
 	if len(lv.Parts) != 2 || lv.Part("a").Client.Requests != 150 || lv.Part("b").Rate != 25 || lv.Part("a").Histogram != nil {
@@ -88,7 +88,7 @@ func TestObjectivesOfEachModel(t *testing.T) {
 	level := func(latency time.Duration, class string) result.Level {
 		lv := result.Level{Class: class}
 		lv.Client.Requests = 1000
-		lv.Client.Latency = result.Latency{Count: 1000, Avg: int64(latency), Percentiles: []result.Percentile{{P: 99, Ns: int64(latency)}}}
+		lv.Client.Latency = result.Metric{Unit: result.Nanoseconds, Count: 1000, Avg: float64(latency), Quantiles: []result.Quantile{{P: 99, V: float64(latency)}}}
 		return lv
 	}
 	rules := tiers[0].Objectives

@@ -60,7 +60,7 @@ func analyzerCSV(content []byte) (*result.Result, error) {
 }
 
 func analyzerRow(header, row []string) (result.Level, error) {
-	lv := result.Level{Accepted: true, Stable: true}
+	lv := result.Level{Accepted: true, Stable: true, Client: result.Client{Latency: result.Metric{Unit: result.Nanoseconds}}}
 	var queue, input, infer, output uint64
 	for i, name := range header {
 		if i >= len(row) || row[i] == "" {
@@ -81,7 +81,7 @@ func analyzerRow(header, row []string) (result.Level, error) {
 		case "Response Throughput":
 			lv.Client.ResponsePerSec = v
 		case "Avg latency":
-			lv.Client.Latency.Avg = ns
+			lv.Client.Latency.Avg = float64(ns)
 		case "Server Queue":
 			queue = uint64(ns)
 		case "Server Compute Input":
@@ -92,7 +92,7 @@ func analyzerRow(header, row []string) (result.Level, error) {
 			output = uint64(ns)
 		}
 		if p, ok := percentileOf(name); ok {
-			lv.Client.Latency.Percentiles = append(lv.Client.Latency.Percentiles, result.Percentile{P: p, Ns: ns})
+			lv.Client.Latency.Quantiles = append(lv.Client.Latency.Quantiles, result.Quantile{P: p, V: float64(ns)})
 		}
 	}
 	if lv.Mode == "" || lv.Client.InferPerSec == 0 {

@@ -63,10 +63,10 @@ func metricOf(tag string, raw json.RawMessage) (result.Metric, bool) {
 	}
 	m := result.Metric{Tag: tag, Name: strings.ReplaceAll(tag, "_", " "), Unit: s.Unit, Avg: *s.Avg, Higher: strings.Contains(tag, "throughput")}
 	if _, ok := named["p50"]; ok {
-		m.Dist = &result.Dist{Count: uint64(s.Count), Sum: s.Sum, Min: s.Min, Max: s.Max, Std: s.Std}
+		m.Count, m.Sum, m.Min, m.Max, m.Std = uint64(s.Count), s.Sum, s.Min, s.Max, s.Std
 		for i, key := range statKeys {
 			if json.Unmarshal(named[key], &s.P[i]) == nil && named[key] != nil {
-				m.Dist.Percentiles = append(m.Dist.Percentiles, result.Quantile{P: statPercentiles[i], V: s.P[i]})
+				m.Quantiles = append(m.Quantiles, result.Quantile{P: statPercentiles[i], V: s.P[i]})
 			}
 		}
 	}
@@ -77,10 +77,10 @@ func metricOf(tag string, raw json.RawMessage) (result.Metric, bool) {
 // interval returns the interval of a mean whose standard deviation and count are known.
 func interval(m *result.Metric) *result.Interval {
 	const normal95, level = 1.96, 0.95
-	if m.Dist == nil || m.Dist.Count < 2 || m.Dist.Std <= 0 {
+	if !m.Distributed() || m.Count < 2 || m.Std <= 0 {
 		return nil
 	}
-	half := normal95 * m.Dist.Std / math.Sqrt(float64(m.Dist.Count))
+	half := normal95 * m.Std / math.Sqrt(float64(m.Count))
 	return &result.Interval{Low: m.Avg - half, High: m.Avg + half, Level: level}
 }
 
@@ -125,16 +125,14 @@ func headline(lv *result.Level) {
 		lv.Client.InferPerSec = m.Avg
 	}
 	m := lv.Metric("request_latency")
-	if m == nil || m.Dist == nil {
+	if m == nil || !m.Distributed() {
 		return
 	}
 	scale := map[string]float64{"ms": 1e6, "us": 1e3, "ns": 1, "sec": 1e9, "s": 1e9}[m.Unit]
-	l := &lv.Client.Latency
-	l.Count, l.Avg, l.Min, l.Max, l.StdDev = m.Dist.Count, int64(m.Avg*scale), int64(m.Dist.Min*scale), int64(m.Dist.Max*scale), int64(m.Dist.Std*scale)
-	for _, q := range m.Dist.Percentiles {
-		l.Percentiles = append(l.Percentiles, result.Percentile{P: q.P, Ns: int64(q.V * scale)})
-	}
-	lv.Client.Requests = m.Dist.Count
+	l := m.In(result.Nanoseconds, scale)
+	l.Tag, l.Name, l.Interval = "", "", nil
+	lv.Client.Latency = l
+	lv.Client.Requests = m.Count
 	if n := lv.Metric("request_count"); n != nil {
 		lv.Client.Requests = uint64(n.Avg)
 	}
@@ -168,7 +166,6 @@ func csvMetric(header, row []string) (result.Metric, bool) {
 	name, unit, _ := strings.Cut(strings.TrimSuffix(row[0], ")"), " (")
 	tag := strings.ReplaceAll(strings.ToLower(name), " ", "_")
 	m := result.Metric{Tag: tag, Name: name, Unit: unit, Higher: strings.Contains(tag, "throughput")}
-	var d result.Dist
 	seen := false
 	for i, text := range row {
 		if i == 0 || i >= len(header) {
@@ -182,25 +179,24 @@ func csvMetric(header, row []string) (result.Metric, bool) {
 		case "avg", "Value":
 			m.Avg, seen = v, true
 		case "min":
-			d.Min = v
+			m.Min = v
 		case "max":
-			d.Max = v
+			m.Max = v
 		case "std":
-			d.Std = v
+			m.Std = v
 		case "sum":
-			d.Sum = v
+			m.Sum = v
 		default:
 			if j := slices.Index(statKeys[:], key); j >= 0 {
-				d.Percentiles = append(d.Percentiles, result.Quantile{P: statPercentiles[j], V: v})
+				m.Quantiles = append(m.Quantiles, result.Quantile{P: statPercentiles[j], V: v})
 			}
 		}
 	}
-	if len(d.Percentiles) > 0 {
-		slices.SortFunc(d.Percentiles, func(a, b result.Quantile) int { return int(a.P - b.P) })
-		if m.Avg > 0 && d.Sum > 0 {
-			d.Count = uint64(math.Round(d.Sum / m.Avg))
+	if len(m.Quantiles) > 0 {
+		slices.SortFunc(m.Quantiles, func(a, b result.Quantile) int { return int(a.P - b.P) })
+		if m.Avg > 0 && m.Sum > 0 {
+			m.Count = uint64(math.Round(m.Sum / m.Avg))
 		}
-		m.Dist = &d
 		m.Interval = interval(&m)
 	}
 	return m, seen
@@ -271,20 +267,22 @@ func records(content []byte) (*result.Result, error) {
 // distribution summarizes values as AIPerf does: percentiles by linear interpolation.
 func distribution(tag, unit string, values []float64) result.Metric {
 	slices.Sort(values)
-	d := &result.Dist{Count: uint64(len(values)), Min: values[0], Max: values[len(values)-1]}
-	for _, v := range values {
-		d.Sum += v
+	m := result.Metric{
+		Tag: tag, Name: strings.ReplaceAll(tag, "_", " "), Unit: unit, Higher: strings.Contains(tag, "throughput"),
+		Count: uint64(len(values)), Min: values[0], Max: values[len(values)-1],
 	}
-	avg := d.Sum / float64(len(values))
 	for _, v := range values {
-		d.Std += (v - avg) * (v - avg) / float64(len(values))
+		m.Sum += v
 	}
-	d.Std = math.Sqrt(d.Std)
+	m.Avg = m.Sum / float64(len(values))
+	for _, v := range values {
+		m.Std += (v - m.Avg) * (v - m.Avg) / float64(len(values))
+	}
+	m.Std = math.Sqrt(m.Std)
 	for _, p := range statPercentiles {
 		v := stats.Interpolate(p, len(values), func(k int) float64 { return values[k] })
-		d.Percentiles = append(d.Percentiles, result.Quantile{P: p, V: v})
+		m.Quantiles = append(m.Quantiles, result.Quantile{P: p, V: v})
 	}
-	m := result.Metric{Tag: tag, Name: strings.ReplaceAll(tag, "_", " "), Unit: unit, Avg: avg, Dist: d, Higher: strings.Contains(tag, "throughput")}
 	m.Interval = interval(&m)
 	return m
 }

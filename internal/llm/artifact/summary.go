@@ -89,18 +89,17 @@ var percentiles = []float64{1, 5, 10, 25, 50, 75, 90, 95, 99}
 // stats are a metric's numbers. Count and sum are AIPerf's alone.
 func stats(m *result.Metric, counts bool) object {
 	o := object{{"unit", m.Unit}, {"avg", number(m.Avg)}}
-	d := m.Dist
-	if d == nil {
+	if !m.Distributed() {
 		return o
 	}
 	for _, p := range percentiles {
-		if v, ok := d.At(p); ok {
+		if v, ok := m.Find(p); ok {
 			o = append(o, field{"p" + strconv.Itoa(int(p)), number(v)})
 		}
 	}
-	o = append(o, field{"min", number(d.Min)}, field{"max", number(d.Max)}, field{"std", number(d.Std)})
+	o = append(o, field{"min", number(m.Min)}, field{"max", number(m.Max)}, field{"std", number(m.Std)})
 	if counts {
-		o = append(o, field{"count", d.Count}, field{"sum", number(d.Sum)})
+		o = append(o, field{"count", m.Count}, field{"sum", number(m.Sum)})
 	}
 	return o
 }
@@ -282,7 +281,7 @@ func (f *tableFile) encode(list []result.Metric) []byte {
 	rows, totals := [][]string{append([]string{"Metric"}, f.stats...)}, [][]string{{"Metric", "Value"}}
 	for i := range list {
 		m := &list[i]
-		if m.Dist == nil {
+		if !m.Distributed() {
 			totals = append(totals, []string{metricName(m), statText(m, "avg")})
 			continue
 		}
@@ -337,22 +336,21 @@ func stat1(m *result.Metric, stat string) float64 {
 	if stat == "avg" {
 		return m.Avg
 	}
-	d := m.Dist
-	if d == nil {
+	if !m.Distributed() {
 		return math.NaN()
 	}
 	switch stat {
 	case "min":
-		return d.Min
+		return m.Min
 	case "max":
-		return d.Max
+		return m.Max
 	case "sum":
-		return d.Sum
+		return m.Sum
 	case "std":
-		return d.Std
+		return m.Std
 	}
 	if p, err := strconv.ParseFloat(strings.TrimPrefix(stat, "p"), 64); err == nil {
-		if v, ok := d.At(p); ok {
+		if v, ok := m.Find(p); ok {
 			return v
 		}
 	}

@@ -241,7 +241,7 @@ func (f *vllmFile) head(o *Outcome) object {
 
 func vllmStats(list []result.Metric, key, tag string) object {
 	m, ok := metric.Find(list, tag)
-	if !ok || m.Dist == nil {
+	if !ok || !m.Distributed() {
 		return nil
 	}
 	doc := object{{"mean_" + key + "_ms", number(m.Avg)}}
@@ -249,9 +249,9 @@ func vllmStats(list []result.Metric, key, tag string) object {
 		name string
 		p    float64
 	}{{"median_", 50}, {"p50_", 50}, {"p90_", 90}, {"p95_", 95}, {"p99_", 99}} {
-		if v, ok := m.Dist.At(s.p); ok {
+		if v, ok := m.Find(s.p); ok {
 			doc = append(doc, field{s.name + key + "_ms", number(v)})
 		}
 	}
-	return append(doc, field{"std_" + key + "_ms", number(m.Dist.Std)})
+	return append(doc, field{"std_" + key + "_ms", number(m.Std)})
 }

@@ -324,9 +324,8 @@ func (r *run) outcome(pending []measure.Pending) *Outcome {
 	head := r.head()
 	head.Idle, head.Accepted, head.Stable, head.Untested = p.none, true, true, true
 	lv, reasons := r.rec.Until(p.ended, &p.after, pending).Level(head, r.asked(p))
-	r.measured.Restate(&lv.Client)
 	lv.Metrics = r.measured.Metrics()
-	bound(lv.Metrics, &lv.Client)
+	restate(&lv)
 	lv.Windows[0].Client = lv.Client
 	lv.Failures = slices.Clone(r.failures.groups)
 	if r.stop.text != "" {
@@ -349,18 +348,27 @@ func (r *run) asked(p *phase) *measure.Asked {
 	}
 }
 
-// bound marks the percentiles of metrics that requests cut at the end leave open.
-func bound(list []result.Metric, c *result.Client) {
-	of := map[string]*result.Latency{"request_latency": &c.Latency, "time_to_first_token": c.First}
-	for _, m := range list {
-		l := of[m.Tag]
-		if l == nil || m.Dist == nil {
-			continue
-		}
-		for i := range m.Dist.Percentiles {
-			q := &m.Dist.Percentiles[i]
-			if p := l.Point(q.P); p.AtLeast {
-				q.V, q.AtLeast = float64(p.Ns)/1e6, true
+// restate gives the metrics the percentiles that requests in flight at the end leave open, and makes the latencies of the client those of the
+// metrics: they have the same values, intervals and deviation.
+func restate(lv *result.Level) {
+	c := &lv.Client
+	sent := "request_latency_from_send"
+	if lv.Metric(sent) == nil { // there was no schedule
+		sent = "request_latency"
+	}
+	for _, pair := range []struct {
+		to  *result.Metric
+		tag string
+	}{{&c.Latency, "request_latency"}, {&c.Due, "request_latency"}, {&c.Sent, sent}, {c.First, "time_to_first_token"}} {
+		if m := lv.Metric(pair.tag); m != nil && pair.to != nil {
+			m.Bound(pair.to.In(m.Unit, 1e-6))
+			all := pair.to.Quantiles
+			*pair.to = m.In(result.Nanoseconds, 1e6)
+			pair.to.Tag, pair.to.Name = "", ""
+			for _, q := range all { // those that the metric lacks
+				if _, known := m.Find(q.P); !known {
+					pair.to.Quantiles = append(pair.to.Quantiles, q)
+				}
 			}
 		}
 	}

@@ -11,11 +11,11 @@ import (
 
 // Errors in any run count, by whatever name a rule asks for them.
 func TestRepeatsCountErrorsOfAllRuns(t *testing.T) {
-	run := func(ok, failed uint64, avg, most int64) *load.Outcome {
+	run := func(ok, failed uint64, avg, most float64) *load.Outcome {
 		var o load.Outcome
 		o.Level.Client = result.Client{
 			Requests: ok, Failed: failed, DurationNs: 1e9, InferPerSec: float64(ok),
-			Latency: result.Latency{Count: ok, Min: avg / 2, Max: most, Avg: avg, Percentiles: []result.Percentile{{P: 99, Ns: most}}, Exact: true},
+			Latency: result.Metric{Count: ok, Min: avg / 2, Max: most, Avg: avg, Quantiles: []result.Quantile{{P: 99, V: most}}},
 		}
 		o.Level.Metrics = []result.Metric{
 			{Tag: "error_request_count", Avg: float64(failed)},
@@ -31,7 +31,7 @@ func TestRepeatsCountErrorsOfAllRuns(t *testing.T) {
 			t.Errorf("%s is %v, want %v", name, got.Value, want)
 		}
 	}
-	want := result.Latency{Count: 250, Min: 5, Max: 50, Avg: 20, Percentiles: []result.Percentile{{P: 99, Ns: 40}}, Exact: true}
+	want := result.Metric{Count: 250, Min: 5, Max: 50, Avg: 20, Quantiles: []result.Quantile{{P: 99, V: 40}}}
 	if d := cmp.Diff(want, out.Level.Client.Latency); d != "" {
 		t.Error(d)
 	}

@@ -387,9 +387,9 @@ func counts(list []result.Metric) map[string]string {
 			continue
 		}
 		text := fmt.Sprintf("avg %.4f", m.Avg)
-		if m.Dist != nil {
-			text += fmt.Sprintf(" min %.4f max %.4f", m.Dist.Min, m.Dist.Max)
-			for _, q := range m.Dist.Percentiles {
+		if m.Distributed() {
+			text += fmt.Sprintf(" min %.4f max %.4f", m.Min, m.Max)
+			for _, q := range m.Quantiles {
 				text += fmt.Sprintf(" p%g %.4f", q.P, q.V)
 			}
 		}

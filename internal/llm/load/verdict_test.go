@@ -38,7 +38,7 @@ func TestThinkTimeIsNotTheClientsLimit(t *testing.T) {
 	}
 	out := run(t, cfg, closed(4))
 	h := &out.Level.Health
-	if len(out.Reasons) > 0 || h.AchievedInFlight > 1 || thought != 8 || out.Level.Client.Latency.Max > int64(80*time.Millisecond) {
+	if len(out.Reasons) > 0 || h.AchievedInFlight > 1 || thought != 8 || out.Level.Client.Latency.Max > float64(80*time.Millisecond) {
 		t.Errorf("%g of %g in flight, %d think times, %+v", h.AchievedInFlight, h.AskedInFlight, thought, out.Reasons)
 	}
 }
@@ -136,11 +136,11 @@ func TestAnswersThatAreCutAtTheEndLeavePercentilesOpen(t *testing.T) {
 	if c.Unfinished < 9 || c.OldestNs < int64(1700*time.Millisecond) || c.OldestNs > int64(2*time.Second) {
 		t.Errorf("%d in flight at the end, the oldest for %s", c.Unfinished, time.Duration(c.OldestNs))
 	}
-	if p := c.Latency.Point(99); !p.AtLeast || p.Ns < int64(time.Second) {
+	if p := c.Latency.Point(99); !p.AtLeast || p.V < float64(time.Second) {
 		t.Errorf("p99 %+v", p)
 	}
 	m, _ := metric.Find(out.Level.Metrics, "request_latency")
-	for _, q := range m.Dist.Percentiles {
+	for _, q := range m.Quantiles {
 		if q.P == 99 && (!q.AtLeast || q.V < 1000) || q.P == 50 && q.AtLeast {
 			t.Errorf("request_latency %+v", q)
 		}

@@ -35,7 +35,7 @@ func TestWatchedLoad(t *testing.T) {
 		t.Errorf("%d measured requests of %d", n, last.Requests)
 	}
 	m := lv.Metric("request_throughput")
-	if m == nil || m.Avg < 40 || m.Avg > 60 || lv.Metric("time_to_first_token").Intervals == nil {
+	if m == nil || m.Avg < 40 || m.Avg > 60 || lv.Metric("time_to_first_token").IntervalOf("p50") == nil {
 		t.Errorf("%+v", m)
 	}
 	if lv.ClientLimited {

@@ -187,9 +187,6 @@ func (c *Collector) Quantile(id ID, p float64) float64 {
 	return c.series[id].Quantiles(p)[0]
 }
 
-// Exact reports whether all percentiles come from sorted values.
-func (c *Collector) Exact() bool { return c.series[Latency].Exact() && c.gaps.Exact() }
-
 // Duration is the time from the first send to the last chunk of complete responses, in seconds.
 func (c *Collector) Duration() float64 { return seconds(c.lastEnd - c.firstSent) }
 
@@ -211,9 +208,9 @@ func (c *Collector) Metrics() []result.Metric {
 }
 
 func (c *Collector) metric(d Definition, s *series, t *stats.Trail) result.Metric {
-	m := result.Metric{Tag: d.Tag, Name: d.Name, Unit: d.Unit, Higher: d.Higher, Avg: s.Mean(), Dist: distribution(s)}
+	m := distribution(d, s)
 	if t != nil && c.o.Level > 0 && s.Count() >= minIntervals {
-		c.addIntervals(&m, s, t, c.o.Level)
+		measure.AddIntervals(&m, t, s, c.inFlight(), c.o.Level)
 	}
 	return m
 }
@@ -297,8 +294,7 @@ func (c *Collector) throughputs(d float64) []result.Metric {
 		m := result.Metric{Tag: t.tag, Name: t.name, Unit: t.unit, Avg: t.sum / d, Higher: true}
 		if c.o.Level > 0 && c.ok >= minIntervals {
 			if b, ok := c.flow.RatioBounds(flowTime, c.inFlight(), c.o.Level, t.columns...); ok {
-				iv := measure.Around(b, m.Avg, c.o.Level)
-				m.Interval = &iv
+				m.Interval = measure.Around(b, m.Avg, c.o.Level)
 			}
 		}
 		out = append(out, m)
@@ -323,16 +319,17 @@ func (c *Collector) Adjusted() []result.Metric {
 		}
 		d := definitions[id]
 		inf := math.Inf(1)
-		m := result.Metric{Tag: "adj_" + d.Tag, Name: d.Name + " (error-adjusted)", Unit: d.Unit, Avg: inf}
 		n := s.Count() + c.failed
-		m.Dist = &result.Dist{Count: n, Sum: inf, Min: s.Min(), Max: inf, Std: math.NaN()}
+		m := result.Metric{
+			Tag: "adj_" + d.Tag, Name: d.Name + " (error-adjusted)", Unit: d.Unit, Avg: inf, Count: n, Sum: inf, Min: s.Min(), Max: inf, Std: math.NaN(),
+		}
 		rank := s.Ranks()
 		for _, p := range Percentiles {
 			v := inf
 			if k := uint64(math.RoundToEven(p / 100 * float64(n-1))); k < s.Count() {
 				v = rank(int(k))
 			}
-			m.Dist.Percentiles = append(m.Dist.Percentiles, result.Quantile{P: p, V: v})
+			m.Quantiles = append(m.Quantiles, result.Quantile{P: p, V: v})
 		}
 		out = append(out, m)
 	}

@@ -4,7 +4,6 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/stats"
 )
@@ -25,31 +24,6 @@ func (c *Collector) inFlight() int {
 		return 1
 	}
 	return max(1, int(math.Round(seconds(c.busyNs)/wall)))
-}
-
-// addIntervals adds the intervals of the mean and of percentiles to the metric of a series.
-func (c *Collector) addIntervals(m *result.Metric, s *series, t *stats.Trail, level float64) {
-	least := c.inFlight()
-	if b, ok := t.MeanBounds(least, level); ok {
-		iv := measure.Around(b, m.Avg, level)
-		m.Interval = &iv
-	}
-	dependences, known := t.Dependences(least)
-	rank := s.EvenRanks()
-	for i, p := range intervalPercentiles {
-		if !known[i] {
-			continue
-		}
-		b, ok := stats.QuantileBounds(p, int(s.Count()), rank, dependences[i], level)
-		if !ok {
-			continue
-		}
-		if m.Intervals == nil {
-			m.Intervals = map[string]result.Interval{}
-		}
-		v, _ := m.Dist.At(p)
-		m.Intervals[percentileName(p)] = measure.Around(b, v, level)
-	}
 }
 
 // goodInterval is the interval of the share of good requests among n. It is at least as wide as that of independent requests:

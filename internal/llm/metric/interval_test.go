@@ -43,8 +43,8 @@ func TestOpenIntervals(t *testing.T) {
 		m := latencies(n, one)
 		var got []string
 		for _, p := range []string{"p50", "p90", "p95", "p99"} {
-			iv, ok := m.Intervals[p]
-			if !ok {
+			iv := m.IntervalOf(p)
+			if iv == nil {
 				t.Fatalf("%d requests: no interval of %s", n, p)
 			}
 			if iv.Open {
@@ -73,8 +73,8 @@ func TestIntervalsOfManyRequests(t *testing.T) {
 		value, errors float64 // the standard error
 	}{
 		"avg": {*m.Interval, 200, deviation},
-		"p50": {m.Intervals["p50"], 200, 1.2533 * deviation},
-		"p99": {m.Intervals["p99"], 200 + 40*2.3263, 3.733 * deviation},
+		"p50": {*m.IntervalOf("p50"), 200, 1.2533 * deviation},
+		"p99": {*m.IntervalOf("p99"), 200 + 40*2.3263, 3.733 * deviation},
 	} {
 		if width := half(c.iv) / (1.96 * c.errors); width < 0.7 || width > 1.5 || c.iv.Low > c.value || c.iv.High < c.value {
 			t.Errorf("%s is %g: %+v is %.2f times as wide as it should be", name, c.value, c.iv, width)

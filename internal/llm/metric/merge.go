@@ -1,6 +1,7 @@
 package metric
 
 import (
+	"math"
 	"slices"
 
 	"github.com/redline-bench/redline/internal/result"
@@ -9,16 +10,9 @@ import (
 // MergeClients merges the summaries of several runs: it sums counts and times, and averages rates and latencies.
 func MergeClients(runs []result.Client) result.Client {
 	out := runs[len(runs)-1]
-	out.Requests, out.Responses, out.Sequences, out.Delayed, out.Failed, out.Unanswered, out.Resent, out.DurationNs = 0, 0, 0, 0, 0, 0, 0, 0
-	for _, c := range runs {
-		out.Requests += c.Requests
-		out.Responses += c.Responses
-		out.Sequences += c.Sequences
-		out.Delayed += c.Delayed
-		out.Failed += c.Failed
-		out.Unanswered += c.Unanswered
-		out.Resent += c.Resent
-		out.DurationNs += c.DurationNs
+	for i := range runs[:len(runs)-1] {
+		out.AddCounts(&runs[i])
+		out.DurationNs += runs[i].DurationNs
 	}
 	mean := func(of func(c *result.Client) float64) float64 {
 		sum := 0.0
@@ -32,49 +26,49 @@ func MergeClients(runs []result.Client) result.Client {
 	out.SequencePerSec = mean(func(c *result.Client) float64 { return c.SequencePerSec })
 	out.SendRate = mean(func(c *result.Client) float64 { return c.SendRate })
 	out.OverheadPercent = mean(func(c *result.Client) float64 { return c.OverheadPercent })
-	latency := func(of func(c *result.Client) *result.Latency) result.Latency {
-		var list []*result.Latency
+	latency := func(of func(c *result.Client) *result.Metric) *result.Metric {
+		var list []*result.Metric
 		for i := range runs {
-			if l := of(&runs[i]); l != nil && l.Count > 0 {
-				list = append(list, l)
+			if m := of(&runs[i]); m != nil && m.Count > 0 {
+				list = append(list, m)
 			}
 		}
 		return mergeLatencies(list)
 	}
-	out.Latency = latency(func(c *result.Client) *result.Latency { return &c.Latency })
-	out.Sent = latency(func(c *result.Client) *result.Latency { return &c.Sent })
-	out.Due = latency(func(c *result.Client) *result.Latency { return &c.Due })
+	out.Latency = *latency(func(c *result.Client) *result.Metric { return &c.Latency })
+	out.Sent = *latency(func(c *result.Client) *result.Metric { return &c.Sent })
+	out.Due = *latency(func(c *result.Client) *result.Metric { return &c.Due })
 	if slices.ContainsFunc(runs, func(c result.Client) bool { return c.First != nil }) {
-		first := latency(func(c *result.Client) *result.Latency { return c.First })
-		out.First = &first
+		out.First = latency(func(c *result.Client) *result.Metric { return c.First })
 	}
 	return out
 }
 
 // mergeLatencies averages means, deviations and percentiles, and takes the minimum and maximum of all.
-func mergeLatencies(runs []*result.Latency) result.Latency {
+func mergeLatencies(runs []*result.Metric) *result.Metric {
 	if len(runs) == 0 {
-		return result.Latency{}
+		return &result.Metric{Unit: result.Nanoseconds}
 	}
 	out := *runs[0]
-	out.Percentiles = slices.Clone(out.Percentiles)
-	mean := func(of func(l *result.Latency) int64) int64 {
+	out.Interval, out.Quantiles = nil, slices.Clone(out.Quantiles)
+	mean := func(of func(m *result.Metric) float64) float64 {
 		sum := 0.0
-		for _, l := range runs {
-			sum += float64(of(l))
+		for _, m := range runs {
+			sum += of(m)
 		}
-		return int64(sum / float64(len(runs)))
+		return math.Trunc(sum / float64(len(runs)))
 	}
-	out.Count = 0
-	for _, l := range runs {
-		out.Count += l.Count
-		out.Min, out.Max = min(out.Min, l.Min), max(out.Max, l.Max)
-		out.Exact = out.Exact && l.Exact
+	out.Count, out.Sum = 0, 0
+	for _, m := range runs {
+		out.Count += m.Count
+		out.Sum += m.Sum
+		out.Min, out.Max = min(out.Min, m.Min), max(out.Max, m.Max)
+		out.Approximate = out.Approximate || m.Approximate
 	}
-	out.Avg = mean(func(l *result.Latency) int64 { return l.Avg })
-	out.StdDev = mean(func(l *result.Latency) int64 { return l.StdDev })
-	for i := range out.Percentiles {
-		out.Percentiles[i].Ns = mean(func(l *result.Latency) int64 { return l.Percentiles[i].Ns })
+	out.Avg = mean(func(m *result.Metric) float64 { return m.Avg })
+	out.Std = mean(func(m *result.Metric) float64 { return m.Std })
+	for i := range out.Quantiles {
+		out.Quantiles[i].V = mean(func(m *result.Metric) float64 { return m.Quantiles[i].V })
 	}
-	return out
+	return &out
 }

@@ -105,7 +105,7 @@ func TestTokensOfChunks(t *testing.T) {
 	c := metric.New(metric.Options{})
 	c.Add(s)
 	m, _ := metric.Find(c.Metrics(), "per_token_latency")
-	if m.Dist == nil || m.Dist.Count != 4 || m.Avg != 5 {
+	if !m.Distributed() || m.Count != 4 || m.Avg != 5 {
 		t.Errorf("%+v", m)
 	}
 }
@@ -150,10 +150,10 @@ func TestDistributions(t *testing.T) {
 	if !ok {
 		t.Fatal("missing")
 	}
-	want := &result.Dist{Count: 5, Sum: 20, Min: 1, Max: 10, Std: math.Sqrt(10), Percentiles: []result.Quantile{
+	want := result.Metric{Count: 5, Avg: m.Avg, Sum: 20, Tag: m.Tag, Name: m.Name, Unit: m.Unit, Min: 1, Max: 10, Std: math.Sqrt(10), Quantiles: []result.Quantile{
 		{P: 1, V: 1.04}, {P: 5, V: 1.2}, {P: 10, V: 1.4}, {P: 25, V: 2}, {P: 50, V: 3}, {P: 75, V: 4}, {P: 90, V: 7.6}, {P: 95, V: 8.8}, {P: 99, V: 9.76}, {P: 99.9, V: 9.976},
 	}}
-	if d := cmp.Diff(want, m.Dist, near); d != "" {
+	if d := cmp.Diff(want, m, near); d != "" {
 		t.Error(d)
 	}
 }
@@ -171,17 +171,14 @@ func TestManyValuesAreWithinAThousandth(t *testing.T) {
 	}
 	slices.Sort(all)
 	m, _ := metric.Find(c.Metrics(), "request_latency")
-	if c.Exact() {
-		t.Error("still exact")
-	}
-	for _, q := range m.Dist.Percentiles {
+	for _, q := range m.Quantiles {
 		want := all[int(q.P/100*float64(len(all)-1))]
 		if math.Abs(q.V-want)/want > 0.0015 {
 			t.Errorf("p%v is %v, want %v", q.P, q.V, want)
 		}
 	}
-	if m.Dist.Min != all[0] || m.Dist.Max != all[len(all)-1] || m.Dist.Count != 100_000 {
-		t.Errorf("%+v", m.Dist)
+	if !m.Approximate || m.Min != all[0] || m.Max != all[len(all)-1] || m.Count != 100_000 {
+		t.Errorf("%+v", m)
 	}
 }
 
@@ -202,7 +199,7 @@ func TestTotals(t *testing.T) {
 	c.Add(cut)
 	got := map[string]float64{}
 	for _, m := range c.Metrics() {
-		if m.Dist == nil {
+		if !m.Distributed() {
 			got[m.Tag] = m.Avg
 		}
 	}
@@ -215,8 +212,8 @@ func TestTotals(t *testing.T) {
 			t.Errorf("%s is %v, want %v", tag, got[tag], want)
 		}
 	}
-	if m, _ := metric.Find(c.Metrics(), "inter_chunk_latency"); m.Dist.Count != 3 || m.Dist.Max != 950 || m.Dist.Min != 9 {
-		t.Errorf("%+v", m.Dist)
+	if m, _ := metric.Find(c.Metrics(), "inter_chunk_latency"); m.Count != 3 || m.Max != 950 || m.Min != 9 {
+		t.Errorf("%+v", m)
 	}
 }
 
@@ -294,42 +291,12 @@ func TestAdjusted(t *testing.T) {
 		c.Add(&llm.Sample{Class: record.Server})
 	}
 	m, ok := metric.Find(c.Adjusted(), "adj_request_latency")
-	if !ok || m.Dist.Count != 10 || m.Dist.Min != 60 || !math.IsInf(m.Avg, 1) {
+	if !ok || m.Count != 10 || m.Min != 60 || !math.IsInf(m.Avg, 1) {
 		t.Fatalf("%+v", m)
 	}
 	for p, want := range map[float64]float64{1: 60, 50: 64, 75: 67, 90: math.Inf(1), 99: math.Inf(1)} {
-		if got, _ := m.Dist.At(p); got != want {
+		if got, _ := m.Find(p); got != want {
 			t.Errorf("p%g is %g, want %g", p, got, want)
 		}
-	}
-}
-
-// A client's summary says the same as the metrics: the same ends, percentiles and deviation.
-func TestRestate(t *testing.T) {
-	c := metric.New(metric.Options{})
-	for i := range int64(60) {
-		c.Add(stream(60+i, 100+i*i))
-	}
-	at := func() []result.Percentile { return []result.Percentile{{P: 50}, {P: 99}} }
-	client := result.Client{Latency: result.Latency{Percentiles: at()}, Sent: result.Latency{Percentiles: at()}, First: &result.Latency{Percentiles: at()}}
-	c.Restate(&client)
-	for tag, got := range map[string]result.Latency{"request_latency": client.Latency, "time_to_first_token": *client.First} {
-		m, ok := metric.Find(c.Metrics(), tag)
-		if !ok {
-			t.Fatal(tag)
-		}
-		ns := func(ms float64) int64 { return int64(math.Round(ms * 1e6)) }
-		p50, _ := m.Dist.At(50)
-		p99, _ := m.Dist.At(99)
-		want := result.Latency{
-			Count: 60, Min: ns(m.Dist.Min), Max: ns(m.Dist.Max), Avg: ns(m.Avg), StdDev: ns(m.Dist.Std), Exact: true,
-			Percentiles: []result.Percentile{{P: 50, Ns: ns(p50)}, {P: 99, Ns: ns(p99)}},
-		}
-		if d := cmp.Diff(want, got); d != "" {
-			t.Errorf("%s: %s", tag, d)
-		}
-	}
-	if d := cmp.Diff(client.Latency, client.Sent); d != "" {
-		t.Errorf("without a schedule both are from the send: %s", d)
 	}
 }

@@ -40,7 +40,7 @@ func TestOneQuantile(t *testing.T) {
 		latency, _ := metric.Find(collector.Metrics(), "request_latency")
 		for _, p := range []float64{1, 50, 90, 95, 99, 99.9} {
 			want := stats.Interpolate(p, n, func(k int) float64 { return all[k] })
-			llm, _ := latency.Dist.At(p)
+			llm, _ := latency.Find(p)
 			got := map[string]float64{"table": float64(table.At(p)), "live": float64(live.At(p)), "llm": llm * 1e6}
 			if p == 99 {
 				got["chart"] = float64(point.P99Ns)
@@ -51,8 +51,8 @@ func TestOneQuantile(t *testing.T) {
 				}
 			}
 		}
-		if table.Exact != (n <= stats.ExactLimit) {
-			t.Errorf("%d latencies: exact is %v", n, table.Exact)
+		if table.Approximate != (n > stats.ExactLimit) {
+			t.Errorf("%d latencies: approximate is %v", n, table.Approximate)
 		}
 	}
 }

@@ -58,10 +58,8 @@ func repeated(runs [][]result.Metric, m result.Metric, level float64) result.Met
 			continue
 		}
 		avgs = append(avgs, o.Avg)
-		if o.Dist != nil {
-			for _, q := range o.Dist.Percentiles {
-				by[q.P] = append(by[q.P], q.V)
-			}
+		for _, q := range o.Quantiles {
+			by[q.P] = append(by[q.P], q.V)
 		}
 	}
 	switch {
@@ -78,18 +76,14 @@ func repeated(runs [][]result.Metric, m result.Metric, level float64) result.Met
 		return one
 	}
 	one.Avg, one.Interval = student(avgs, level)
-	if m.Dist == nil {
+	if !m.Distributed() {
 		return one
 	}
 	all := sampleOf(avgs)
-	one.Dist = &result.Dist{Count: all.Count(), Min: all.Min(), Max: all.Max(), Std: all.StdDev()}
-	one.Intervals = map[string]result.Interval{}
-	for _, p := range Percentiles {
-		v, iv := student(by[p], level)
-		one.Dist.Percentiles = append(one.Dist.Percentiles, result.Quantile{P: p, V: v})
-		if iv != nil {
-			one.Intervals[percentileName(p)] = *iv
-		}
+	one.Count, one.Min, one.Max, one.Std = all.Count(), all.Min(), all.Max(), all.StdDev()
+	for _, q := range m.Quantiles {
+		v, iv := student(by[q.P], level)
+		one.Quantiles = append(one.Quantiles, result.Quantile{P: q.P, V: v, Interval: iv})
 	}
 	return one
 }

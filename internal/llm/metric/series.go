@@ -14,11 +14,14 @@ var Percentiles = []float64{1, 5, 10, 25, 50, 75, 90, 95, 99, 99.9}
 // series collects the values of one quantity.
 type series = stats.Sample[float64]
 
-// distribution computes the distribution. Its deviation is the population's, as AIPerf has it.
-func distribution(s *series) *result.Dist {
-	d := &result.Dist{Count: s.Count(), Sum: s.Sum(), Min: s.Min(), Max: s.Max(), Std: s.PopulationStdDev()}
-	for i, v := range s.Quantiles(Percentiles...) {
-		d.Percentiles = append(d.Percentiles, result.Quantile{P: Percentiles[i], V: v})
+// distribution computes the metric of a quantity. Its deviation is the population's, as AIPerf has it.
+func distribution(d Definition, s *series) result.Metric {
+	m := result.Metric{
+		Tag: d.Tag, Name: d.Name, Unit: d.Unit, Higher: d.Higher, Avg: s.Mean(), Count: s.Count(), Sum: s.Sum(), Min: s.Min(), Max: s.Max(),
+		Std: s.PopulationStdDev(), Approximate: !s.Exact(),
 	}
-	return d
+	for i, v := range s.Quantiles(Percentiles...) {
+		m.Quantiles = append(m.Quantiles, result.Quantile{P: Percentiles[i], V: v})
+	}
+	return m
 }

@@ -30,7 +30,7 @@ func TestCoverageAtTheStop(t *testing.T) {
 			c.Add(next(100 * math.Exp(0.5*rng.NormFloat64())))
 		}
 		m, _ := metric.Find(c.Metrics(), "request_latency")
-		if iv, truth := m.Intervals["p99"], 100*math.Exp(0.5*2.3263478740); iv.Low <= truth && truth <= iv.High {
+		if iv, truth := m.IntervalOf("p99"), 100*math.Exp(0.5*2.3263478740); iv.Low <= truth && truth <= iv.High {
 			held++
 		}
 	}

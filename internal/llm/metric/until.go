@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/result"
 )
 
@@ -47,10 +48,8 @@ func (w *Watch) Done(c *Collector) bool {
 // least is the smallest number of requests for the target.
 func (t Target) least() uint64 {
 	beyond := 0.5
-	for _, p := range intervalPercentiles {
-		if percentileName(p) == t.Stat {
-			beyond = 1 - p/100
-		}
+	if p, ok := result.ParsePercentile(t.Stat); ok {
+		beyond = 1 - p/100
 	}
 	return uint64(math.Round(tailRequests / beyond))
 }
@@ -61,19 +60,13 @@ func (c *Collector) Width(t Target) float64 {
 	if s.Count() < minIntervals || trail == nil {
 		return math.Inf(1)
 	}
-	m := result.Metric{Avg: s.Mean(), Dist: distribution(s)}
-	c.addIntervals(&m, s, trail, max(c.o.Level, 0.95))
-	iv, ok, v := result.Interval{}, m.Interval != nil, m.Avg
-	if ok {
-		iv = *m.Interval
+	m := distribution(definitions[t.ID], s)
+	measure.AddIntervals(&m, trail, s, c.inFlight(), max(c.o.Level, 0.95))
+	iv, v := m.IntervalOf(t.Stat), m.Avg
+	if p, ok := result.ParsePercentile(t.Stat); ok {
+		v = m.At(p)
 	}
-	for _, p := range intervalPercentiles {
-		if percentileName(p) == t.Stat {
-			iv, ok = m.Intervals[t.Stat]
-			v, _ = m.Dist.At(p)
-		}
-	}
-	if !ok || iv.Open {
+	if iv == nil || iv.Open {
 		return math.Inf(1)
 	}
 	return (iv.High - iv.Low) / 2 / math.Abs(v)

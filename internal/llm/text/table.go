@@ -42,7 +42,7 @@ func Metrics(list []result.Metric, verbose bool, width int) string {
 	for _, m := range list {
 		switch {
 		case !verbose && (!isPlain(&m) || allZero(&m) || m.Tag == "time_to_first_output_token" && !hasReasoning(list)):
-		case m.Dist == nil:
+		case !m.Distributed():
 			totals = append(totals, totalRow(&m, verbose))
 		default:
 			rows = append(rows, distRow(&m, shown, verbose)...)
@@ -72,8 +72,8 @@ func stated(list []result.Metric, verbose bool) []float64 {
 // samples is the largest number of samples of a metric; events count only if all metrics do.
 func samples(list []result.Metric, events bool) (n uint64) {
 	for i := range list {
-		if list[i].Dist != nil && (events || perRequest(list[i].Tag)) {
-			n = max(n, list[i].Dist.Count)
+		if list[i].Distributed() && (events || perRequest(list[i].Tag)) {
+			n = max(n, list[i].Count)
 		}
 	}
 	return n
@@ -184,7 +184,7 @@ func totalRow(m *result.Metric, intervals bool) []string {
 
 // allZero reports whether a metric is 0 for every request or in total.
 func allZero(m *result.Metric) bool {
-	return m.Avg == 0 && (m.Dist == nil || m.Dist.Max == 0) && m.Tag != "request_error_rate" && m.Tag != "request_count" && m.Tag != "goodput" &&
+	return m.Avg == 0 && (!m.Distributed() || m.Max == 0) && m.Tag != "request_error_rate" && m.Tag != "request_count" && m.Tag != "goodput" &&
 		m.Tag != "good_request_count"
 }
 
@@ -197,7 +197,7 @@ func hasReasoning(list []result.Metric) bool {
 
 // isPlain reports whether a metric is shown without -v.
 func isPlain(m *result.Metric) bool {
-	if m.Dist == nil {
+	if !m.Distributed() {
 		return !slices.Contains(hidden, m.Tag)
 	}
 	for _, id := range metric.IDs() {
@@ -217,7 +217,7 @@ func distRow(m *result.Metric, shown []float64, intervals bool) [][]string {
 	if of := plainUnit(m.Unit); of != "" {
 		name += " (" + of + ")"
 	}
-	row := []string{name, value(m, m.Avg), value(m, m.Dist.Min), value(m, m.Dist.Max)}
+	row := []string{name, value(m, m.Avg), value(m, m.Min), value(m, m.Max)}
 	ranges := []string{interval, "", "", ""}
 	if iv := m.Interval; iv != nil {
 		ranges[1] = rangeText(m, iv)
@@ -225,18 +225,18 @@ func distRow(m *result.Metric, shown []float64, intervals bool) [][]string {
 	for _, p := range shown {
 		row = append(row, percentile(m, p))
 		text := ""
-		if iv, ok := m.Intervals[percentileName(p)]; ok {
-			text = rangeText(m, &iv)
+		if iv := m.Point(p).Interval; iv != nil {
+			text = rangeText(m, iv)
 		}
 		ranges = append(ranges, text)
 	}
-	row = append(row, value(m, m.Dist.Std))
+	row = append(row, value(m, m.Std))
 	if m.Unit == "tokens" && !slices.ContainsFunc(row[1:], func(s string) bool { return s != columns.Unknown && !strings.HasSuffix(s, ".00") }) {
 		for i := range row[1:] {
 			row[i+1] = strings.TrimSuffix(row[i+1], ".00")
 		}
 	}
-	if m.Interval == nil && len(m.Intervals) == 0 || !intervals {
+	if !intervals || m.Interval == nil && !slices.ContainsFunc(m.Quantiles, func(q result.Quantile) bool { return q.Interval != nil }) {
 		return [][]string{row}
 	}
 	return [][]string{row, append(ranges, "")}
@@ -252,17 +252,17 @@ func rangeText(m *result.Metric, iv *result.Interval) string {
 
 // percentile formats a percentile; it is a bound if requests canceled at the end leave it open, and a dash if it has too few samples.
 func percentile(m *result.Metric, p float64) string {
-	i := slices.IndexFunc(m.Dist.Percentiles, func(q result.Quantile) bool { return q.P == p })
+	i := slices.IndexFunc(m.Quantiles, func(q result.Quantile) bool { return q.P == p })
 	switch {
 	case i < 0:
 		return value(m, 0)
-	case !result.Enough(p, m.Dist.Count):
+	case !result.Enough(p, m.Count):
 		return columns.Unknown
 	}
-	if m.Dist.Percentiles[i].AtLeast {
-		return "≥ " + value(m, m.Dist.Percentiles[i].V)
+	if m.Quantiles[i].AtLeast {
+		return "≥ " + value(m, m.Quantiles[i].V)
 	}
-	return value(m, m.Dist.Percentiles[i].V)
+	return value(m, m.Quantiles[i].V)
 }
 
 // summed are the columns of the table of levels: a metric and its statistic. The statistic tail is the highest percentile that all levels
@@ -301,7 +301,7 @@ func Levels(levels []result.Level, width int) string {
 			switch {
 			case !ok:
 				column = append(column, "-")
-			case p > 0 && m.Dist != nil:
+			case p > 0 && m.Distributed():
 				column = append(column, percentile(&m, p))
 			default:
 				column = append(column, value(&m, m.Avg))

@@ -11,8 +11,8 @@ import (
 // An interval without an upper end says so.
 func TestIntervalsInTheTable(t *testing.T) {
 	m := &result.Metric{
-		Name: "Latency", Unit: "ms", Avg: 10, Dist: &result.Dist{}, Interval: &result.Interval{Low: 9, High: 12},
-		Intervals: map[string]result.Interval{"p99": {Low: 15, Open: true}},
+		Name: "Latency", Unit: "ms", Avg: 10, Interval: &result.Interval{Low: 9, High: 12},
+		Quantiles: []result.Quantile{{P: 99, Interval: &result.Interval{Low: 15, Open: true}}},
 	}
 	rows := distRow(m, columnsOf, true)
 	if len(rows) != 2 || rows[1][1] != "9.00 ms–12.0 ms" {
@@ -30,14 +30,16 @@ func TestIntervalsInTheTable(t *testing.T) {
 // wideMetrics are metrics with the longest names and numbers of ordinary runs.
 func wideMetrics() []result.Metric {
 	one := func(tag, name, unit string, avg float64) result.Metric {
-		d := &result.Dist{Count: 500, Min: avg / 10, Max: avg * 10, Std: avg / 3}
+		m := result.Metric{
+			Tag: tag, Name: name, Unit: unit, Avg: avg, Count: 500, Min: avg / 10, Max: avg * 10, Std: avg / 3,
+			Interval: &result.Interval{Low: avg * 0.9, High: avg * 1.1},
+		}
 		for _, p := range columnsOf {
-			d.Percentiles = append(d.Percentiles, result.Quantile{P: p, V: avg * (1 + p/10)})
+			m.Quantiles = append(m.Quantiles, result.Quantile{P: p, V: avg * (1 + p/10), Interval: map[float64]*result.Interval{
+				50: {Low: avg * 5, High: avg * 7}, 99: {Low: avg * 9, Open: true},
+			}[p]})
 		}
-		return result.Metric{
-			Tag: tag, Name: name, Unit: unit, Avg: avg, Dist: d, Interval: &result.Interval{Low: avg * 0.9, High: avg * 1.1},
-			Intervals: map[string]result.Interval{"p50": {Low: avg * 5, High: avg * 7}, "p99": {Low: avg * 9, Open: true}},
-		}
+		return m
 	}
 	return []result.Metric{
 		one("time_to_first_token", "Time to First Token", "ms", 164.48),
@@ -81,12 +83,12 @@ func TestColumnsThatCanBeStated(t *testing.T) {
 		t.Helper()
 		list := wideMetrics()
 		for i := range list {
-			if list[i].Dist != nil {
-				list[i].Dist.Count = requests
+			if list[i].Distributed() {
+				list[i].Count = requests
 			}
 		}
 		events := list[0]
-		events.Tag, events.Name, events.Dist = "inter_chunk_latency", "Inter Chunk Latency", &result.Dist{Count: 5000, Percentiles: list[0].Dist.Percentiles}
+		events.Tag, events.Name, events.Count = "inter_chunk_latency", "Inter Chunk Latency", 5000
 		lines := strings.Split(Metrics(append(list, events), false, 200), "\n")
 		if got := strings.Join(strings.Fields(lines[0]), " "); got != "Metric avg min max "+heads {
 			t.Errorf("%d requests: %s", requests, got)
@@ -110,8 +112,8 @@ func TestLevelsHaveOneTail(t *testing.T) {
 		for i, n := range requests {
 			list := wideMetrics()
 			for j := range list {
-				if list[j].Dist != nil {
-					list[j].Dist.Count = n
+				if list[j].Distributed() {
+					list[j].Count = n
 				}
 			}
 			levels = append(levels, result.Level{Concurrency: i + 1, Client: result.Client{Requests: n}, Metrics: list})

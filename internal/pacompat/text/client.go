@@ -27,7 +27,7 @@ func (c *Console) client(p *page, s *result.Client) {
 		p.linef("    Avg client overhead: %.2f%%", s.OverheadPercent)
 	}
 	if c.Plan.Measure.Percentile == 0 {
-		p.linef("    Avg latency: %d usec (standard deviation %d usec)", us(s.Latency.Avg), us(s.Latency.StdDev))
+		p.linef("    Avg latency: %d usec (standard deviation %d usec)", us(s.Latency.Avg), us(s.Latency.Std))
 	}
 	for _, n := range percentiles(c.Plan) {
 		if !result.Enough(float64(n), s.Requests) && c.Plan.Program == plan.Redline {
@@ -38,7 +38,7 @@ func (c *Console) client(p *page, s *result.Client) {
 		if q.AtLeast {
 			bound = "at least "
 		}
-		p.linef("    p%d latency: %s%d usec", n, bound, us(q.Ns))
+		p.linef("    p%d latency: %s%d usec", n, bound, us(q.V))
 	}
 	p.linef("    %s", c.library(s))
 }

@@ -77,7 +77,7 @@ func (c *Console) Pass(n int, w *result.Window) {
 			n, rate(w.Client.InferPerSec), pct, us(lat.At(float64(pct))))
 	default:
 		p.linef("  Pass [%d] throughput: %s infer/sec. Avg latency: %d usec (std %d usec). ",
-			n, rate(w.Client.InferPerSec), us(lat.Avg), us(lat.StdDev))
+			n, rate(w.Client.InferPerSec), us(lat.Avg), us(lat.Std))
 	}
 	p.to(c.Out)
 }

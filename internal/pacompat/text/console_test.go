@@ -188,7 +188,7 @@ func TestClientBlock(t *testing.T) {
 		avg+"    Avg gRPC time: 472 usec ((un)marshal request/response 67 usec + response wait 405 usec)\n")
 	f("verbose HTTP with percentile", func(p *plan.Plan, _ *service.Model, l *result.Level) {
 		p.Verbose, p.Measure.Percentile, l.Client.OverheadPercent = 1, 85, 2.966
-		l.Client.Latency.Percentiles = append(l.Client.Latency.Percentiles, result.Percentile{P: 85, Ns: usec(500)})
+		l.Client.Latency.Quantiles = append(l.Client.Latency.Quantiles, result.Quantile{P: 85, V: float64(usec(500))})
 	}, "    Throughput: 2051.62 infer/sec\n    Avg client overhead: 2.97%\n"+
 		strings.Replace(tail, "    p90", "    p85 latency: 500 usec\n    p90", 1)+
 		"    Avg HTTP time: 472 usec (send 67 usec + response wait 405 usec + receive 0 usec)\n")

@@ -32,10 +32,10 @@ func simpleModel() *service.Model { return &service.Model{Name: "simple", Statis
 
 func usec(n int64) int64 { return n*1000 + 999 } // any nanoseconds below the next microsecond
 
-func latency(avg, std int64, p ...int64) result.Latency {
-	l := result.Latency{Avg: usec(avg), StdDev: usec(std)}
+func latency(avg, std int64, p ...int64) result.Metric {
+	l := result.Metric{Unit: result.Nanoseconds, Avg: float64(usec(avg)), Std: float64(usec(std))}
 	for i, q := range []float64{50, 90, 95, 99}[:len(p)] {
-		l.Percentiles = append(l.Percentiles, result.Percentile{P: q, Ns: usec(p[i])})
+		l.Quantiles = append(l.Quantiles, result.Quantile{P: q, V: float64(usec(p[i]))})
 	}
 	return l
 }

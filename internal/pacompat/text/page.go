@@ -44,7 +44,7 @@ func rate(v float64) string { return number(single(v)) }
 func single(v float64) float64 { return float64(float32(v)) }
 
 // us converts nanoseconds to whole microseconds. A negative duration has no meaning and counts as 0.
-func us[T int64 | uint64](ns T) uint64 {
+func us[T int64 | uint64 | float64](ns T) uint64 {
 	if ns < 0 {
 		return 0
 	}

@@ -173,7 +173,7 @@ type WindowView struct {
 
 const nsPerMs = 1e6
 
-func ms(ns int64) float64 { return round(float64(ns) / nsPerMs) }
+func ms[T int64 | float64](ns T) float64 { return round(float64(ns) / nsPerMs) }
 
 // round keeps six digits: more are noise and make the page larger.
 func round(v float64) float64 {
@@ -254,7 +254,7 @@ func levelView(lv *result.Level) LevelView {
 		Class:    cleantext.Line(lv.Class),
 		Open:     lv.Mode.Scheduled(),
 		Requests: c.Requests, Failed: c.Failed, FailedEver: failed, RequestsEver: all, Unfinished: c.Unfinished, OldestMs: ms(c.OldestNs), SentAgain: c.Resent, Throughput: round(c.InferPerSec), Latency: summary(&c.Latency),
-		Exact: c.Latency.Exact, CallMs: ms(int64(c.CallNs)), SendMs: ms(int64(c.SendNs)), ReceiveMs: ms(int64(c.RecvNs)),
+		Exact: !c.Latency.Approximate, CallMs: ms(int64(c.CallNs)), SendMs: ms(int64(c.SendNs)), ReceiveMs: ms(int64(c.RecvNs)),
 		OverheadPct: round(c.OverheadPercent), Failures: cleanFailures(lv.Failures), Health: lv.Health, Metrics: lv.Metrics,
 		Workers: workerViews(lv.Workers),
 	}
@@ -307,10 +307,10 @@ func state(lv *result.Level) string {
 	return "stable"
 }
 
-func summary(l *result.Latency) Summary {
-	s := Summary{Avg: ms(l.Avg), Min: ms(l.Min), Max: ms(l.Max), Std: ms(l.StdDev), Percentiles: [][2]float64{}}
-	for _, p := range l.Percentiles {
-		s.Percentiles = append(s.Percentiles, [2]float64{p.P, ms(p.Ns)})
+func summary(l *result.Metric) Summary {
+	s := Summary{Avg: ms(l.Avg), Min: ms(l.Min), Max: ms(l.Max), Std: ms(l.Std), Percentiles: [][2]float64{}}
+	for _, p := range l.Quantiles {
+		s.Percentiles = append(s.Percentiles, [2]float64{p.P, ms(p.V)})
 		if p.AtLeast {
 			s.AtLeast = append(s.AtLeast, p.P)
 		}

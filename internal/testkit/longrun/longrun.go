@@ -57,7 +57,7 @@ func level(concurrency int, requests uint64, start int64) result.Level {
 		part := latency(list, requests/slices)
 		lv.Timeline.Slices = append(lv.Timeline.Slices, result.Slice{
 			Sent: requests / slices, Ended: requests / slices, Failed: c.Failed / slices, FailedBy: map[string]uint64{"server": c.Failed / slices},
-			InFlight: float64(concurrency), AvgNs: part.Avg, P50Ns: part.At(50), P90Ns: part.At(90), P99Ns: part.At(99) + int64(i)*10_000, MaxNs: longest, Heat: list,
+			InFlight: float64(concurrency), AvgNs: int64(part.Avg), P50Ns: int64(part.At(50)), P90Ns: int64(part.At(90)), P99Ns: int64(part.At(99)) + int64(i)*10_000, MaxNs: longest, Heat: list,
 		})
 	}
 	for i := range 10 {
@@ -86,19 +86,19 @@ func buckets(requests uint64, merged int) []result.Bucket {
 }
 
 // latency is the summary of a histogram.
-func latency(list []result.Bucket, requests uint64) result.Latency {
-	l := result.Latency{Count: requests, Min: shortest, Max: longest}
+func latency(list []result.Bucket, requests uint64) result.Metric {
+	l := result.Metric{Unit: result.Nanoseconds, Count: requests, Min: shortest, Max: longest}
 	var n, seen uint64
 	var sum float64
 	for _, b := range list {
 		n += b.Count
 		sum += float64(b.Count) * float64(b.UpToNs)
 	}
-	l.Avg = int64(sum / float64(n))
+	l.Avg = math.Trunc(sum / float64(n))
 	ps := []float64{1, 5, 10, 25, 50, 75, 90, 95, 99, 99.9, 99.99}
 	for _, b := range list {
 		for seen += b.Count; len(ps) > 0 && float64(seen) >= ps[0]/100*float64(n); ps = ps[1:] {
-			l.Percentiles = append(l.Percentiles, result.Percentile{P: ps[0], Ns: b.UpToNs})
+			l.Quantiles = append(l.Quantiles, result.Quantile{P: ps[0], V: float64(b.UpToNs)})
 		}
 	}
 	return l

@@ -21,7 +21,7 @@ import (
 // paced is a level of a closed loop whose requests took so long.
 func paced(concurrency int, latency time.Duration) *result.Level {
 	lv := &result.Level{Concurrency: concurrency}
-	lv.Client.Sent.Avg, lv.Client.DurationNs = int64(latency), int64(time.Second)
+	lv.Client.Sent.Avg, lv.Client.DurationNs = float64(latency), int64(time.Second)
 	lv.Client.Requests = uint64(float64(concurrency) / latency.Seconds())
 	return lv
 }
@@ -39,7 +39,7 @@ func TestTheServerHoldsAnswersAsLongAsTheRunsServerTook(t *testing.T) {
 	f(paced(1, 90*time.Millisecond), 20*time.Millisecond)
 	f(paced(512, 8*time.Second), longestHold)
 	open := &result.Level{Rate: 10}
-	open.Client.Latency.Avg, open.Client.Sent.Avg = int64(time.Second), int64(80*time.Millisecond)
+	open.Client.Latency.Avg, open.Client.Sent.Avg = float64(time.Second), float64(80*time.Millisecond)
 	f(open, 80*time.Millisecond)
 	schedule := &result.Level{Mode: plan.FixedSchedule, Client: open.Client}
 	f(schedule, 80*time.Millisecond)
