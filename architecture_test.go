@@ -280,6 +280,25 @@ func TestOnlyTheDialectKnowsPerfAnalyzer(t *testing.T) {
 
 var formatVerb = regexp.MustCompile(`%[-+# 0-9.\[\]]*[a-zA-Z]`)
 
+// A level is made of records in one place, so that every kind of traffic has the same numbers and the same health.
+func TestOneFunctionBuildsALevel(t *testing.T) {
+	parts := regexp.MustCompile(`\bmeasure\.(NewWindow|NewTimeline|NewSeries|NewPart|Judge|Load)\b`)
+	for pkg := range packageImports(t) {
+		files, err := filepath.Glob(pkg + "/*.go")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range files {
+			if strings.HasSuffix(f, "_test.go") || pkg == "internal/measure" {
+				continue
+			}
+			if found := parts.FindString(read(t, f)); found != "" {
+				t.Errorf("%s has %s: add the records to a measure.Recorder and take the level from its Level", f, found)
+			}
+		}
+	}
+}
+
 // fragments are the parts of five words or more between the verbs of a file's texts.
 func fragments(t *testing.T, name string) []string {
 	t.Helper()

@@ -42,16 +42,16 @@ type mover interface {
 
 // Start serves HTTP and gRPC on free ports of this machine, over TLS if there is a configuration of it.
 func Start(ctx context.Context, secure *tls.Config) (*Server, error) {
-	real, err := refserver.Start(ctx, refserver.Config{})
+	server, err := refserver.Start(ctx, refserver.Config{})
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{Metrics: real.Addresses().Metrics, kinds: kinds{byKey: map[key]*kind{}}}
-	if s.behind, err = newBehind(real); err == nil {
+	s := &Server{Metrics: server.Addresses().Metrics, kinds: kinds{byKey: map[key]*kind{}}}
+	if s.behind, err = newBehind(server); err == nil {
 		err = s.listen(ctx, secure)
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("start the null server: %w", err), real.Close())
+		return nil, errors.Join(fmt.Errorf("start the null server: %w", err), server.Close())
 	}
 	return s, nil
 }

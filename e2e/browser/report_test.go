@@ -51,7 +51,7 @@ func TestReport(t *testing.T) {
 // replaced in what the page shows.
 func TestReportWithSecretsThatAreWords(t *testing.T) {
 	report := filepath.Join(t.TempDir(), "report.html")
-	args := []string{"profile", "--embedded", "-m", "simple", "--duration", "1s", "--label", "a function in a document class", "--report", report}
+	args := []string{"profile", "--embedded", "-m", "simple", "--duration", "1s", "--label", "a function in a document script", "--report", report}
 	for i, word := range []string{"function", "const", "return", "true", "null", "false", "div", "class", "document", "script", "style", "color", "width", "html", "body", "main"} {
 		args = append(args, "-H", fmt.Sprintf("X-Token-%d: %s", i, word))
 	}

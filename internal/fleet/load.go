@@ -11,6 +11,7 @@ import (
 
 	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/engine"
+	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/profile"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/result"
@@ -309,12 +310,12 @@ func (r *Run) Scheduled() int64 {
 }
 
 // Readings implements profile.Fleet.
-func (r *Run) Readings() []profile.Reading {
+func (r *Run) Readings() []measure.Reading {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	out := make([]profile.Reading, len(r.parts))
+	out := make([]measure.Reading, len(r.parts))
 	for i, m := range r.parts {
-		out[i] = profile.Reading{
+		out[i] = measure.Reading{
 			Name: m.Name, At: m.mark, MaxProcs: m.MaxProcs, Lost: m.lost, Dropped: m.head.Dropped, Stalled: m.head.Stalled, Vitals: m.vitals,
 			GCPause: m.gcPause, SchedDelay: m.schedDelay, Standstill: m.standstill, Connections: m.head.Connections, Busiest: m.head.Busiest,
 		}

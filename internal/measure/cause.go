@@ -31,11 +31,15 @@ func causeOf(h *result.Health, l *Load, less string) cause {
 	case l.Standstill > 0 && l.Standstill >= time.Duration(leastStandstill*float64(l.Wall)):
 		return cause{fmt.Sprintf("the whole client stood still for %s", unit.Span(float64(l.Standstill))), "do not suspend the client, and give it a machine of its own"}
 	case h.StealShare >= leastSteal && (!busy || stolen > others):
-		return cause{fmt.Sprintf("a hypervisor gave %s %% of this machine's CPU time to other machines", unit.Digits(100*h.StealShare, 2)),
-			"run again on a machine with cores of its own: a physical one, or an instance type without shared cores"}
+		return cause{
+			fmt.Sprintf("a hypervisor gave %s %% of this machine's CPU time to other machines", unit.Digits(100*h.StealShare, 2)),
+			"run again on a machine with cores of its own: a physical one, or an instance type without shared cores",
+		}
 	case busy:
-		c := cause{fmt.Sprintf("other processes used %s of the %s cores, the client %s", unit.Digits(others, 2), unit.Digits(h.MachineCores, 2), unit.Digits(h.CPUCores, 2)),
-			"stop the other processes, or keep them off the client's cores with taskset"}
+		c := cause{
+			fmt.Sprintf("other processes used %s of the %s cores, the client %s", unit.Digits(others, 2), unit.Digits(h.MachineCores, 2), unit.Digits(h.CPUCores, 2)),
+			"stop the other processes, or keep them off the client's cores with taskset",
+		}
 		if h.ServerHere {
 			c.try = "run the client on another machine than the server, or give each its own cores with taskset"
 		}

@@ -42,9 +42,9 @@ type Options struct {
 	Here bool
 }
 
-// Paced sets the rates of n requests of a schedule that began at start: the last was due and sent at these times. Both rates
+// paced sets the rates of n requests of a schedule that began at start: the last was due and sent at these times. Both rates
 // end with the last request, so that neither includes the wait for responses.
-func (l *Load) Paced(n float64, start, lastDue, lastSent int64) {
+func (l *Load) paced(n float64, start, lastDue, lastSent int64) {
 	if lastDue <= start {
 		return
 	}

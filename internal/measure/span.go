@@ -12,6 +12,13 @@ type span struct {
 	firstSent, firstEnd, lastEnd, lastDue, lastSent int64
 	ends                                            []int64 // last end by slot
 	ended                                           uint64
+	began                                           uint64 // requests that were sent in the window, ended or not
+}
+
+// send notes a request that was sent in the window.
+func (s *span) send(due, sent int64) {
+	s.began++
+	s.lastDue, s.lastSent = max(s.lastDue, due), max(s.lastSent, sent)
 }
 
 func (s *span) add(r *record.Record) {
@@ -22,11 +29,32 @@ func (s *span) add(r *record.Record) {
 		s.firstEnd = r.End
 	}
 	s.ended++
-	s.lastEnd, s.lastDue, s.lastSent = max(s.lastEnd, r.End), max(s.lastDue, r.Due), max(s.lastSent, r.Sent)
+	s.lastEnd = max(s.lastEnd, r.End)
 	for len(s.ends) <= int(r.Slot) {
 		s.ends = append(s.ends, 0)
 	}
 	s.ends[r.Slot] = max(s.ends[r.Slot], r.End)
+}
+
+// merge takes all of o in.
+func (s *span) merge(o *span) {
+	s.began += o.began
+	s.lastDue, s.lastSent = max(s.lastDue, o.lastDue), max(s.lastSent, o.lastSent)
+	if o.ended == 0 {
+		return
+	}
+	if s.ended == 0 {
+		s.firstSent, s.firstEnd = o.firstSent, o.firstEnd
+	}
+	s.firstSent, s.firstEnd = min(s.firstSent, o.firstSent), min(s.firstEnd, o.firstEnd)
+	s.ended += o.ended
+	s.lastEnd = max(s.lastEnd, o.lastEnd)
+	for len(s.ends) < len(o.ends) {
+		s.ends = append(s.ends, 0)
+	}
+	for i, end := range o.ends {
+		s.ends[i] = max(s.ends[i], end)
+	}
 }
 
 // slotTime is the time, summed over the slots, from the first send to the last end of each slot: after that a slot of a
@@ -67,7 +95,7 @@ func (w *Window) FixedLoad(l *Load, start int64) {
 		l.Concurrency = min(l.Concurrency, slots)
 		l.FlightTime = sum / time.Duration(slots)
 	}
-	if l.Rate > 0 {
-		l.Paced(float64(s.ended), start, s.lastDue, s.lastSent)
+	if w.setup.Open {
+		l.paced(float64(s.began), start, s.lastDue, s.lastSent)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 // Pending is a request that was in flight at the end of a window.
 type Pending struct {
+	Slot      uint32
 	Due, Sent int64
 	// Waiting: no response had arrived.
 	Waiting bool
@@ -18,12 +19,17 @@ type Pending struct {
 
 // Close sets the end of the window and the requests that are in flight then. Their time in flight counts up to the end.
 func (w *Window) Close(until int64, pending []Pending) {
-	w.until = until
+	if len(w.unfinished) == 0 || until > w.until {
+		w.until = until
+	}
 	for _, p := range pending {
 		w.flightNs += max(0, until-max(p.Sent, w.from))
+		if p.Sent >= w.from {
+			w.span.send(p.Due, p.Sent)
+		}
 	}
 	if !w.setup.EndedOnly {
-		w.unfinished = pending
+		w.unfinished = append(slices.Clip(w.unfinished), pending...)
 	}
 }
 

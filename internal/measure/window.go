@@ -78,6 +78,9 @@ func (w *Window) Add(r *record.Record) {
 		return
 	}
 	w.flightNs += max(0, r.End-max(r.Sent, w.from))
+	if r.Sent >= w.from {
+		w.span.send(r.Due, r.Sent)
+	}
 	if !w.setup.Open {
 		w.lateNs += max(0, r.Sent-max(r.Due, w.from))
 	}
@@ -165,6 +168,7 @@ func (w *Window) Merge(o *Window) {
 	w.sendNs += o.sendNs
 	w.recvNs += o.recvNs
 	w.flightNs += o.flightNs
+	w.span.merge(&o.span)
 	w.lateNs += o.lateNs
 	w.in += o.in
 	w.out += o.out

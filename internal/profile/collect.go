@@ -1,8 +1,6 @@
 package profile
 
 import (
-	"time"
-
 	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/plan"
@@ -22,7 +20,7 @@ func (r *Runner) Collect(leftover func(each func(*record.Record)) error) (*resul
 	}
 	r.Known = nil
 	lv := result.Level{Mode: r.Plan.Load.Mode, Unfinished: true, Reason: "the coordinator ended during this level"}
-	win := measure.NewWindow(r.setup())
+	win := measure.New(measure.Config{Setup: r.setup()})
 	var from, until int64 // below 0 before the start of this process
 	var failed error
 	first := true
@@ -40,11 +38,13 @@ func (r *Runner) Collect(leftover func(each func(*record.Record)) error) (*resul
 		err = failed
 	}
 	if err == nil && win.Ended() > 0 {
-		lv.Client, lv.Used, lv.Histogram = win.Client(time.Duration(until-from)), 1, win.Histogram()
+		win.Begin(from, &measure.State{})
+		win.End(until, &measure.State{}, nil)
+		lv, _ = win.Level(lv, &measure.Asked{})
+		lv.Health, lv.ClientLimited, lv.Histogram = result.Health{}, false, win.Histogram() // how the workers did is not known
 		if n := len(r.res.Levels); lv.Mode == plan.Concurrency || lv.Mode == plan.RequestRate {
 			nameLevel(&lv, &r.Plan.Load, n)
 		}
-		lv.Windows = []result.Window{{StartUnixNs: clock.Wall(from), EndUnixNs: clock.Wall(until), Client: lv.Client}}
 		r.res.Levels, r.limits = append(r.res.Levels, lv), append(r.limits, nil)
 		r.Observer.LevelBegins(&lv, false)
 		r.Observer.LevelEnds(&lv)

@@ -34,14 +34,10 @@ func (m *levelRun) takeHeld(p *pass) {
 }
 
 func (m *levelRun) count(p *pass, r *record.Record, events []record.Event, data []byte) error {
-	if r.End < p.from && len(m.passes) == 0 && !m.finite() {
+	if r.End < p.rec.From() && len(m.passes) == 0 && !m.finite() {
 		return nil // it ended before the first window; its record came a moment later
 	}
-	p.win.Add(r)
-	m.part(p, r)
-	if m.timeline != nil {
-		m.timeline.Add(r)
-	}
+	p.rec.Add(r)
 	if m.Tap != nil {
 		if err := m.Tap(m.lv, len(m.passes), r); err != nil {
 			return err

@@ -18,9 +18,9 @@ func TestOldWindowsAreForgotten(t *testing.T) {
 		t.Helper()
 		m := &levelRun{lv: &result.Level{}}
 		for _, n := range answers {
-			p := &pass{win: measure.NewWindow(measure.Setup{})}
+			p := &pass{rec: measure.New(measure.Config{})}
 			for range n {
-				p.win.Add(&record.Record{End: 5})
+				p.rec.Add(&record.Record{End: 5})
 			}
 			m.passes = append(m.passes, p)
 			m.lv.Windows = append(m.lv.Windows, result.Window{Client: result.Client{Requests: n}})
@@ -28,7 +28,7 @@ func TestOldWindowsAreForgotten(t *testing.T) {
 		}
 		var got, counts []uint64
 		for _, p := range m.passes {
-			c := p.win.Client(time.Second)
+			c := p.rec.Client(time.Second)
 			got, counts = append(got, c.Latency.Count), append(counts, c.Requests)
 		}
 		if diff := cmp.Diff(kept, got); diff != "" {
@@ -38,7 +38,7 @@ func TestOldWindowsAreForgotten(t *testing.T) {
 			t.Errorf("counts of %v: %s", answers, diff)
 		}
 		for _, p := range m.used() {
-			if c := p.win.Client(time.Second); c.Latency.Count != c.Requests {
+			if c := p.rec.Client(time.Second); c.Latency.Count != c.Requests {
 				t.Errorf("a window of %v counts and is forgotten", answers)
 			}
 		}

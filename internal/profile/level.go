@@ -1,14 +1,12 @@
 package profile
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"runtime"
-	"slices"
 	"time"
 
 	"github.com/redline-bench/redline/internal/engine"
@@ -17,6 +15,7 @@ import (
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/segment"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/traceid"
 )
@@ -81,18 +80,15 @@ func (r *Runner) known(lv *result.Level) (outcome, bool) {
 // levelRun is the measurement of one level.
 type levelRun struct {
 	*Runner
-	lv       *result.Level
-	passes   []*pass // as many as lv.Windows
-	held     []held  // records that ended after the window that was open when they were collected
-	reasons  []result.Reason
-	paced    bool   // an open loop is running
-	dropped  uint64 // requests that open loops have dropped before
-	load     measure.Load
-	failed   []engine.Failure // failures before this level
-	polling  bool             // the metrics poller is at work
-	wanted   int              // how many requests this process sends; 0 if the plan gives no number
-	timeline *measure.Timeline
-	parts    []*measure.Part // of the workers of a fleet, in the windows that are over; nil unless a timeline is kept
+	lv      *result.Level
+	passes  []*pass // as many as lv.Windows
+	held    []held  // records that ended after the window that was open when they were collected
+	reasons []result.Reason
+	paced   bool // an open loop is running
+	load    measure.Asked
+	failed  []engine.Failure // failures before this level
+	polling bool             // the metrics poller is at work
+	wanted  int              // how many requests this process sends; 0 if the plan gives no number
 }
 
 // warmUp sends the requests that do not count.
@@ -135,10 +131,10 @@ func (m *levelRun) start(ctx context.Context, lv *result.Level, limit int) error
 	switch lv.Mode {
 	case plan.Concurrency:
 		loop := m.closedLoop(lv.Concurrency, m.wanted)
-		m.load = measure.Load{Concurrency: loop.Concurrency}
+		m.load = measure.Asked{Concurrency: loop.Concurrency}
 		return m.begins(ctx, loop, lv, limit)
 	case plan.SessionConcurrency: // pauses are part of it, so there is no number in flight to hold it to
-		m.load = measure.Load{}
+		m.load = measure.Asked{}
 		return m.begins(ctx, &engine.Closed{Concurrency: deal.Own(), Whole: lv.Concurrency}, lv, limit)
 	case plan.RequestRate, plan.CustomIntervals, plan.FixedSchedule, plan.PeriodicConcurrency:
 	}
@@ -155,7 +151,7 @@ func (m *levelRun) startOpen(ctx context.Context, lv *result.Level, limit int) e
 	deal := m.deal(lv)
 	part := deal.Segment
 	schedule := m.schedule(lv, limit)
-	m.load = measure.Load{Rate: deal.Rate(lv.Rate)}
+	m.load = measure.Asked{Rate: deal.Rate(lv.Rate)}
 	if m.lv.Idle {
 		return nil
 	}
@@ -177,7 +173,7 @@ func (m *levelRun) startOpen(ctx context.Context, lv *result.Level, limit int) e
 		m.load.Cap = 0
 		load.Ordered = m.streamed()
 	}
-	m.dropped, m.paced = m.eng.Dropped(), true
+	m.paced = true
 	return m.begins(ctx, load, lv, limit)
 }
 
@@ -223,7 +219,6 @@ func (m *levelRun) stop() {
 		return
 	}
 	m.eng.Stop()
-	m.load.Dropped = m.eng.Dropped() - m.dropped
 	m.paced = false
 	m.waitForEnds(m.hard)
 }
@@ -357,29 +352,15 @@ func (m *levelRun) merge() error {
 		return nil
 	}
 	m.lv.Dead, m.lv.Used = m.dead(), len(used)
-	total := measure.NewWindow(m.setup())
-	var duration time.Duration
-	var overhead, sendRate float64
-	for i, p := range used {
-		w := &m.lv.Windows[len(m.lv.Windows)-m.lv.Dead-len(used)+i]
-		total.Merge(p.win)
-		duration += time.Duration(w.Client.DurationNs)
-		overhead += w.Client.OverheadPercent * float64(w.Client.DurationNs)
-		sendRate += w.Client.SendRate * float64(w.Client.DurationNs)
+	total := measure.New(m.config(false))
+	for _, p := range used {
+		total.Merge(p.rec)
 	}
-	m.lv.Client = total.Client(duration)
-	if m.timeline != nil {
-		from, until := used[0].from, used[len(used)-1].until
-		m.lv.Histogram, m.lv.Timeline = total.Histogram(), m.timeline.Result(until)
-		m.lv.Batches = m.timeline.Batches(from, until)
+	total.Dropped(m.eng.Dropped())
+	*m.lv, m.reasons = total.Level(*m.lv, m.asked())
+	if m.Floor != nil {
+		m.Floor(m.lv)
 	}
-	if duration > 0 { // windows by count differ in length
-		m.lv.Client.OverheadPercent, m.lv.Client.SendRate = overhead/float64(duration), sendRate/float64(duration)
-	}
-	if m.finite() {
-		m.steady(used[0], &m.lv.Client)
-	}
-	m.judge(total, used, duration)
 	m.lv.Failures = m.newFailures()
 	err := m.serverLevel(used)
 	if m.lv.Server != nil {
@@ -388,55 +369,32 @@ func (m *levelRun) merge() error {
 	return err
 }
 
-// judge adds the client's own health and what it means.
-func (m *levelRun) judge(total *measure.Window, used []*pass, duration time.Duration) {
-	usage := used[len(used)-1].after.Since(used[0].before)
-	m.load.Wall, m.load.Usage = duration, usage
-	m.load.Standstill = m.pulse.Longest(used[0].from, used[len(used)-1].until)
-	m.load.Stalled = used[len(used)-1].stalledTo - used[0].stalledFrom
-	m.load.Connections, _ = m.eng.Connections()
-	m.load.ConnectionBusy = used[len(used)-1].busyTo - used[0].busyFrom
-	m.load.MaxProcs, m.load.SendRate = runtime.GOMAXPROCS(0), m.lv.Client.SendRate
-	m.load.Options = measure.Options{Rate: "--request-rate-range", Records: recordsOption, Here: plan.IsLocal(m.Plan.Target.URL)}
-	if len(m.lv.Stages) > 0 {
-		m.load.Options.Rate = "the rates"
-	}
-	m.schedulePace(used)
-	var workers []result.Reason
-	if m.Fleet != nil {
-		workers = m.judgeWorkers(used, duration)
-	}
-	if m.Plan.Load.ThinkTime.Mean > 0 {
-		m.load.Idle, m.load.Paused = total.Think(m.load.Concurrency, cmp.Or(m.load.FlightTime, duration))
-	}
-	m.lv.Health = total.Health(m.load)
-	if m.Floor != nil {
-		m.Floor(m.lv)
-	}
-	m.reasons = slices.Concat(workers, measure.Judge(m.lv, m.load))
-	m.lv.ClientLimited = len(m.reasons) > 0
-}
-
 // recordsOption is the option that writes every request to a file.
 const recordsOption = "--profile-export-file"
 
-// schedulePace sets the rate that the schedule asked for, and the rate that was sent, over the same time.
-func (m *levelRun) schedulePace(used []*pass) {
-	if m.finite() {
-		used[0].win.FixedLoad(&m.load, m.eng.Scheduled())
-		return
+// asked is the load that the level asked for.
+func (m *levelRun) asked() *measure.Asked {
+	a := m.load
+	a.Fixed, a.Scheduled, a.Steady = m.finite(), m.eng.Scheduled(), m.finite() && !m.Plan.Measure.WholeTime
+	a.ThinkTime = m.Plan.Load.ThinkTime.Mean > 0
+	if m.Plan.Load.PerThread {
+		a.Threads = max(1, m.Plan.Load.MaxThreads)
 	}
-	from, until := used[0].sentAt, used[len(used)-1].sentUntil
-	if m.load.Rate == 0 || until <= from {
-		return
+	a.Pulse, a.MaxProcs = m.pulse, runtime.GOMAXPROCS(0)
+	a.Options = measure.Options{Rate: "--request-rate-range", Records: recordsOption, Here: plan.IsLocal(m.Plan.Target.URL)}
+	if len(m.lv.Stages) > 0 {
+		a.Options.Rate = "the rates"
 	}
-	var sent uint64
-	for _, p := range used {
-		sent += p.sent
+	if a.Rate > 0 && !a.Fixed {
+		a.Due = func(from, until int64) float64 {
+			return pace.Due(m.schedule(m.lv, 0), time.Duration(from-a.Scheduled), time.Duration(until-a.Scheduled))
+		}
 	}
-	start, took := m.eng.Scheduled(), time.Duration(until-from)
-	m.load.Due = pace.Due(m.schedule(m.lv, 0), time.Duration(from-start), time.Duration(until-start))
-	m.load.Rate, m.load.SendRate = m.load.Due/took.Seconds(), float64(sent)/took.Seconds()
+	a.Share = func(i, n int) (int, float64) {
+		part := segment.Segment{Index: i, Of: n}
+		return part.Share(a.Concurrency), m.dealOf(m.lv, part).Rate(1)
+	}
+	return &a
 }
 
 // newFailures are the failures since the level began.

@@ -2,9 +2,9 @@ package profile
 
 import (
 	"context"
-	"time"
 
 	"github.com/redline-bench/redline/internal/engine"
+	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/result"
 )
@@ -32,12 +32,8 @@ type Load interface {
 	WorkerErrors() []engine.WorkerError
 	GivenUp() *engine.StallError
 
-	Sent() uint64
-	Behind() time.Duration
-	Dropped() uint64
-	Stalled() time.Duration
+	Counters
 	Scheduled() int64
-	Connections() (n int, busiest time.Duration)
 }
 
 // Order is the load of a level, or of its warm-up.
@@ -64,7 +60,7 @@ type Fleet interface {
 	Load
 	// Open names the function that receives all records. It is called once, before the first load.
 	Open(collect func(r *record.Record, events []record.Event, data []byte))
-	Workers
+	measure.Workers
 	// Broken is why the workers cannot go on; nil while they can.
 	Broken() error
 	// Ended keeps a level that is over, with the reasons why the client limited it, and lets go of its records. The level of a

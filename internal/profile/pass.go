@@ -1,7 +1,6 @@
 package profile
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -16,7 +15,6 @@ import (
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/scrape"
 	"github.com/redline-bench/redline/internal/service"
-	"github.com/redline-bench/redline/internal/vitals"
 )
 
 // tick is how often the end of a window is looked for and progress is told.
@@ -24,30 +22,15 @@ const tick = 50 * time.Millisecond
 
 // pass is one window while it is measured.
 type pass struct {
-	win          *measure.Window
-	from, until  int64
-	before       vitals.Reading
-	after        vitals.Reading
+	rec          *measure.Recorder
+	until        int64 // when it is to end, then when it ended
 	serverFrom   []service.ModelStats
 	serverTo     []service.ModelStats
-	sentFrom     uint64
-	sentAt       int64 // when sentFrom was read
-	sentUntil    int64 // when sent was read
-	behindFrom   time.Duration
-	sent         uint64
-	behind       time.Duration
-	stalledFrom  time.Duration // readings of the engine
-	stalledTo    time.Duration
-	busyFrom     time.Duration // how long the busiest connection had worked
-	busyTo       time.Duration
 	statsMissing bool
 	serverAtEnd  chan serverReading // the counters at the end, read in time; nil if they are read when the window is closed
 	failed       bool               // failed requests ended it
 	err          error              // of the export or of Tap
 	metrics      scrape.Window
-	parts        []*measure.Part // of the workers of a fleet
-	readings     []Reading       // of the workers at the start, readingsTo those at the end
-	readingsTo   []Reading
 	rest         rest
 }
 
@@ -55,7 +38,7 @@ type pass struct {
 // request; otherwise when the load is already running, so that its start does not count.
 func (m *levelRun) begin(ctx context.Context) (*pass, error) {
 	count := m.Plan.Measure.RequestCount
-	p := &pass{win: measure.NewWindow(m.setup())}
+	p := &pass{rec: measure.New(m.config(m.Timeline))}
 	if m.lv.Mode == plan.RequestRate || m.lv.Mode == plan.Concurrency {
 		m.Observer.LevelBegins(m.lv, false)
 	}
@@ -71,9 +54,6 @@ func (m *levelRun) begin(ctx context.Context) (*pass, error) {
 		if err := m.open(ctx, p); err != nil {
 			return nil, m.blame(ctx, err)
 		}
-	}
-	if m.Timeline {
-		m.timeline = measure.NewTimeline(m.setup(), p.from)
 	}
 	return p, nil
 }
@@ -95,48 +75,21 @@ func (m *levelRun) open(ctx context.Context, p *pass) error {
 	}
 	m.failed = m.eng.Failures() // those of the warm-up are none of this level's
 	p.serverFrom, p.statsMissing = stats, stats == nil
-	m.readFrom(p)
-	p.win.Begin(p.from)
+	state := ReadState(m.eng)
+	p.rec.Begin(state.At, &state)
 	return nil
-}
-
-// readFrom takes the readings of the process and the engine at the start of a window, readTo those at its end.
-func (m *levelRun) readFrom(p *pass) {
-	p.stalledFrom = m.eng.Stalled()
-	_, p.busyFrom = m.eng.Connections()
-	p.before, p.behindFrom, p.from = vitals.Read(), m.eng.Behind(), clock.Now()
-	p.sentFrom, p.sentAt = m.eng.Sent(), p.from
-	if m.Fleet != nil {
-		p.readings, p.parts = m.Fleet.Readings(), m.newParts(p.from)
-	}
-}
-
-func (m *levelRun) readTo(p *pass) {
-	p.stalledTo = m.eng.Stalled()
-	_, p.busyTo = m.eng.Connections()
-	p.sentUntil = clock.Now()
-	p.sent, p.behind, p.after = m.eng.Sent()-p.sentFrom, m.eng.Behind()-p.behindFrom, vitals.Read()
-	if m.Fleet != nil {
-		p.readingsTo = m.Fleet.Readings()
-	}
 }
 
 // follow opens the window after p: it shares p's end.
 func (m *levelRun) follow(p *pass) *pass {
-	next := &pass{
-		win: measure.NewWindow(m.setup()), from: p.until, before: p.after, serverFrom: p.serverTo,
-		sentFrom: p.sentFrom + p.sent, sentAt: p.sentUntil, behindFrom: p.behindFrom + p.behind, statsMissing: p.statsMissing,
-		stalledFrom: p.stalledTo, busyFrom: p.busyTo, readings: p.readingsTo, parts: m.newParts(p.until),
-	}
-	next.win.Begin(next.from)
-	return next
+	return &pass{rec: p.rec.Next(), serverFrom: p.serverTo, statsMissing: p.statsMissing}
 }
 
 // pass measures one window.
 func (m *levelRun) pass(ctx context.Context, p *pass, n, trials int) error {
 	p.until = math.MaxInt64
 	if m.Plan.Measure.Window == plan.TimeWindows && !m.finite() {
-		p.until = p.from + int64(m.Plan.Measure.Interval)
+		p.until = p.rec.From() + int64(m.Plan.Measure.Interval)
 	}
 	m.readServerInTime(ctx, p)
 	err := m.await(ctx, p, n, trials)
@@ -224,7 +177,7 @@ func (m *levelRun) over(p *pass) bool {
 		return false // the idle signal ends it
 	}
 	if rules.Window == plan.CountWindows {
-		return m.lv.Idle || p.win.Requests() >= uint64(m.minRequests())
+		return m.lv.Idle || p.rec.Requests() >= uint64(m.minRequests())
 	}
 	return clock.Now() >= p.until
 }
@@ -236,10 +189,10 @@ func (m *levelRun) tooManyFailed(p *pass) bool {
 		return false
 	}
 	const enough = 100
-	failed, ended := p.win.Failed(), p.win.Ended()
+	failed, ended := p.rec.Failed(), p.rec.Ended()
 	for _, before := range m.passes {
-		failed += before.win.Failed()
-		ended += before.win.Ended()
+		failed += before.rec.Failed()
+		ended += before.rec.Ended()
 	}
 	return ended >= enough && float64(failed) > limit*float64(ended)
 }
@@ -267,17 +220,15 @@ func (m *levelRun) idleSignal(ctx context.Context) (idle <-chan struct{}, stop f
 // close fixes the window's end: the asked one, or the last end of a window that goes by count.
 func (m *levelRun) close(p *pass) {
 	m.eng.Sync(func() { m.fixEnd(p) })
-	m.readTo(p)
-	m.closeFlights(p)
+	state := ReadState(m.eng)
+	m.closeFlights(p, &state)
 }
 
 func (m *levelRun) fixEnd(p *pass) {
 	now := clock.Now()
-	first, last := p.win.Span()
+	_, last := p.rec.Span()
 	switch {
-	case m.finite() && last > 0:
-		p.from, p.until = min(p.from, first), last
-	case p.until > now && last > p.from:
+	case p.until > now && last > p.rec.From():
 		p.until = last
 	case p.until > now:
 		p.until = now
@@ -286,7 +237,7 @@ func (m *levelRun) fixEnd(p *pass) {
 
 // closeFlights tells the window which requests were in flight at its end. Those that have ended since are among the held
 // records; the engine lists the others.
-func (m *levelRun) closeFlights(p *pass) {
+func (m *levelRun) closeFlights(p *pass, state *measure.State) {
 	type request struct {
 		slot uint32
 		due  int64
@@ -295,7 +246,7 @@ func (m *levelRun) closeFlights(p *pass) {
 	m.eng.Sync(func() {
 		for _, f := range m.eng.Flights() {
 			if f.Sent < p.until {
-				flying[request{uint32(f.Slot), f.Due}] = measure.Pending{Due: f.Due, Sent: f.Sent}
+				flying[request{uint32(f.Slot), f.Due}] = measure.Pending{Slot: uint32(f.Slot), Due: f.Due, Sent: f.Sent}
 			}
 		}
 		m.collect = func(r *record.Record, events []record.Event, data []byte) {
@@ -305,55 +256,19 @@ func (m *levelRun) closeFlights(p *pass) {
 	})
 	m.eng.Sync(func() { // what is listed and has ended is collected now
 		pending := slices.Collect(maps.Values(flying))
-		for f, sent := range flying {
-			m.partPending(p, f.slot, sent.Sent)
-		}
 		for i := range m.held {
 			if r := &m.held[i].rec; r.Sent < p.until && r.Flags&record.Closing == 0 {
-				pending = append(pending, measure.Pending{Due: r.Due, Sent: r.Sent})
-				m.partPending(p, r.Slot, r.Sent)
+				pending = append(pending, measure.Pending{Slot: r.Slot, Due: r.Due, Sent: r.Sent})
 			}
 		}
-		p.win.Close(p.until, pending)
-		m.countSends(p)
+		p.rec.End(p.until, state, pending)
 		m.collect = m.hold
 	})
 }
 
-// duration is the time that the window's requests are divided by. With a request count that is the time from the
-// first send to the last end: waiting for the window to be noticed is not part of it.
-func (m *levelRun) duration(p *pass) time.Duration {
-	if first, last := p.win.Span(); m.finite() && last > 0 {
-		return time.Duration(last - first)
-	}
-	return time.Duration(p.until - p.from)
-}
-
 // keep turns the pass into a window of the result and tells the observer.
 func (m *levelRun) keep(p *pass, n int) {
-	d := m.duration(p)
-	w := result.Window{StartUnixNs: clock.Wall(p.from), EndUnixNs: clock.Wall(p.until), Client: p.win.Client(d)}
-	w.Client.SendRate = float64(p.sent) / d.Seconds()
-	if took := time.Duration(p.sentUntil - p.sentAt); took > 0 && !m.finite() { // sends are counted a moment after the window's end
-		w.Client.SendRate = float64(p.sent) / took.Seconds()
-	}
-	if m.lv.Concurrency > 0 {
-		w.Client.SendRate = float64(w.Client.Requests) / d.Seconds()
-	}
-	load := m.load
-	if m.finite() {
-		p.win.FixedLoad(&load, m.eng.Scheduled())
-		m.steady(p, &w.Client)
-	}
-	slotTime, behind := cmp.Or(load.FlightTime, d), p.behind
-	if m.Plan.Load.ThinkTime.Mean > 0 { // a think time is no overhead
-		behind, _ = p.win.Think(load.Concurrency, slotTime)
-		slotTime, load.Concurrency = slotTime*time.Duration(load.Concurrency), 0
-	}
-	if m.Plan.Load.PerThread && load.Concurrency == 0 { // a thread that waits is idle in a call and until a request is due
-		slotTime, behind = slotTime*time.Duration(max(1, m.Plan.Load.MaxThreads)), p.win.Sending()
-	}
-	w.Client.OverheadPercent = p.win.Overhead(load.Concurrency, slotTime, behind)
+	w := p.rec.Result(m.asked())
 	if w.Client.Requests == 0 && !m.lv.Idle {
 		w.Error = ErrNoRequests.Error()
 	}
@@ -362,7 +277,6 @@ func (m *levelRun) keep(p *pass, n int) {
 	}
 	w.Server = m.serverWindow(p)
 	m.takeMetrics(p)
-	m.keepParts(p)
 	m.passes = append(m.passes, p)
 	m.lv.Windows = append(m.lv.Windows, w)
 	m.forgetOld()
@@ -375,38 +289,24 @@ func (m *levelRun) forgetOld() {
 	answered := 0
 	for i, p := range slices.Backward(m.passes) {
 		if answered == measure.StableWindows {
-			p.win.Forget()
-			p.metrics, p.parts, p.readings, p.readingsTo = scrape.Window{}, nil, nil, nil
+			p.rec.Forget()
+			p.metrics = scrape.Window{}
 		} else if m.lv.Windows[i].Client.Requests > 0 {
 			answered++
 		}
 	}
 }
 
-// steady replaces the rates of a fixed number of requests by those that do not depend on the wait for the last response,
-// unless the plan wants the whole time from the first send to the last end.
-func (m *levelRun) steady(p *pass, c *result.Client) {
-	if m.Plan.Measure.WholeTime {
-		return
-	}
-	p.win.Steady(c)
-	load := m.load
-	p.win.FixedLoad(&load, m.eng.Scheduled())
-	c.SendRate = cmp.Or(load.SendRate, c.SendRate)
-}
-
 func (m *levelRun) progress(p *pass, n, trials int) Progress {
-	elapsed := time.Duration(clock.Now() - p.from)
+	elapsed := time.Duration(clock.Now() - p.rec.From())
 	g := Progress{
-		Level: m.lv, Number: len(m.res.Levels) + 1, Levels: levelCount(&m.Plan.Load), Pass: n, Passes: trials, Elapsed: elapsed, Requests: p.win.Requests(), Failed: p.win.Failed(),
-		Median: p.win.Median(), InFlight: m.eng.InFlight(),
+		Level: m.lv, Number: len(m.res.Levels) + 1, Levels: levelCount(&m.Plan.Load), Pass: n, Passes: trials, Elapsed: elapsed, Requests: p.rec.Requests(), Failed: p.rec.Failed(),
+		Median: p.rec.Median(), InFlight: m.eng.InFlight(),
 	}
-	if m.timeline != nil {
-		g.Live = func() *result.Level { return m.live(g) }
+	if p.rec.Timed() {
+		g.Live = func() *result.Level { return m.live(p, g) }
 	}
-	if p.parts != nil {
-		g.Workers = func() []result.Worker { return m.liveWorkers(p, elapsed) }
-	}
+	g.Workers = p.rec.Look(elapsed)
 	if elapsed > 0 {
 		g.Rate = float64(g.Requests) / elapsed.Seconds() * float64(max(1, m.Plan.Input.Batch))
 	}
@@ -424,19 +324,10 @@ func (m *levelRun) progress(p *pass, n, trials int) Progress {
 }
 
 // live is the level as it stands in the middle of a window.
-func (m *levelRun) live(g Progress) *result.Level {
+func (m *levelRun) live(p *pass, g Progress) *result.Level {
 	lv := *m.lv
-	lv.Client = result.Client{Requests: g.Requests, Failed: g.Failed, InferPerSec: g.Rate, Latency: m.timeline.Latency()}
-	lv.Timeline = m.timeline.Result(clock.Now())
 	lv.Health.AchievedInFlight, lv.Health.AskedInFlight, lv.Health.AskedRate = float64(g.InFlight), float64(m.load.Concurrency), m.load.Rate
-	for _, w := range lv.Windows { // those that are over count too
-		lv.Client.Requests += w.Client.Requests
-		lv.Client.Failed += w.Client.Failed
-	}
-	if g.Workers != nil {
-		lv.Workers = g.Workers()
-	}
-	return &lv
+	return p.rec.Live(lv, clock.Now(), g.Rate)
 }
 
 // untilIdle waits for the end of a warm-up.

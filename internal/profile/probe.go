@@ -40,7 +40,7 @@ func (p *Prober) Run(ctx context.Context, lv result.Level, drain time.Duration, 
 	p.runs++
 	runs := p.runs
 	p.r.Plan = p.plan.With(func(pl *plan.Plan) { pl.Load.Seed += runs })
-	m := &probe{levelRun: levelRun{Runner: p.r, lv: &lv}, setup: p.r.setup(), head: &lv, horizon: math.MaxInt64}
+	m := &probe{levelRun: levelRun{Runner: p.r, lv: &lv}, head: &lv, horizon: math.MaxInt64}
 	m.failed = p.r.eng.Failures()
 	p.r.eng.Sync(func() { p.r.collect = m.add })
 	m.began = clock.Now()
@@ -72,14 +72,10 @@ func (p *Prober) drain(limit time.Duration) { p.r.waitFor(p.r.hard, limit) }
 // probe is one load of a Prober.
 type probe struct {
 	levelRun
-	setup  measure.Setup
 	head   *result.Level // the load, for Tap
 	tapErr error
 	began  int64
-	win    *measure.Window
-	series *measure.Series
-	time   *measure.Timeline
-	from   pass // readings at the start of the measured time
+	rec    *measure.Recorder
 	ended  int
 	broken int
 	// Records that ended after the next look wait in later: those of a fleet come a moment after their time. The horizon is the time
@@ -95,13 +91,14 @@ type probe struct {
 // reset begins the measured time anew, now. On a fleet it begins at the given time, which is that of the horizon.
 func (m *probe) reset(at int64) {
 	m.eng.Sync(func() {
-		m.from = pass{}
-		m.readFrom(&m.from)
-		if m.Fleet != nil {
-			m.from.from, m.from.sentAt, m.from.parts = at, at, m.newParts(at)
+		state, from := ReadState(m.eng), at
+		if m.Fleet == nil {
+			from = state.At
 		}
-		m.win, m.series, m.time = measure.NewWindow(m.setup), measure.NewSeries(m.setup), measure.NewTimeline(m.setup, m.from.from)
-		m.win.Begin(m.from.from)
+		c := m.config(true)
+		c.Intervals = true
+		m.rec = measure.New(c)
+		m.rec.Begin(from, &state)
 	})
 }
 
@@ -121,13 +118,9 @@ func (m *probe) add(r *record.Record, _ []record.Event, _ []byte) {
 	if r.Class != record.OK {
 		m.broken++
 	}
-	if r.End < m.from.from {
-		return
+	if r.End >= m.rec.From() {
+		m.rec.Add(r)
 	}
-	m.win.Add(r)
-	m.part(&m.from, r)
-	m.series.Add(r)
-	m.time.Add(r)
 }
 
 // lookUntil moves the horizon of a fleet to the time of the next look.
@@ -198,7 +191,7 @@ func (m *probe) sight(now int64, answers bool) measure.Sight {
 	s := measure.Sight{Elapsed: time.Duration(now - m.began), Backlog: m.eng.InFlight()}
 	m.eng.Sync(func() {
 		s.Requests, s.Failures = m.ended-m.broken, m.broken
-		s.Median = m.win.Median()
+		s.Median = m.rec.Median()
 		if took := now - m.seen.at; m.seen.at > 0 && took > 0 {
 			s.Rate = float64(m.ended-m.seen.ended) / time.Duration(took).Seconds()
 		}
@@ -214,62 +207,41 @@ func (m *probe) sight(now int64, answers bool) measure.Sight {
 // level computes the figures of the measured time.
 func (m *probe) level(now int64, confidence float64) (*result.Level, []result.Reason) {
 	lv := *m.lv
-	lv.Used, lv.Accepted, lv.Stable = 1, true, true
-	p := m.from
-	p.until = now
-	m.readTo(&p)
-	wall := time.Duration(now - p.from)
-	total := measure.NewWindow(m.setup)
+	lv.Accepted, lv.Stable = true, true
+	state := ReadState(m.eng)
 	var flights []engine.Flight
 	m.eng.Sync(func() { flights = m.eng.Flights() })
 	m.eng.Sync(func() {
-		p.parts = m.copyParts(p.parts)
-		var pending []measure.Pending
-		for _, f := range inFlightAt(now, flights, m.later) {
-			pending = append(pending, measure.Pending{Due: f.Due, Sent: f.Sent})
-			m.partPending(&p, uint32(f.Slot), f.Sent)
-		}
-		m.countSends(&p)
-		total.Merge(m.win)
-		total.Begin(p.from)
-		total.Close(now, pending)
-		lv.Client = total.Client(wall)
-		if confidence > 0 {
-			m.series.AddIntervals(&lv.Client, confidence)
-		}
-		lv.Histogram, lv.Timeline = total.Histogram(), m.time.Result(now)
-		lv.Batches = m.time.Batches(p.from, now)
+		a := m.asked()
+		a.Confidence = confidence
+		lv, m.reasons = m.rec.Until(now, &state, InFlightAt(now, flights, m.later)).Level(lv, a)
 	})
-	if took := time.Duration(p.sentUntil - p.sentAt); took > 0 {
-		lv.Client.SendRate = float64(p.sent) / took.Seconds()
+	if m.Floor != nil {
+		m.Floor(&lv)
 	}
-	p.win = total
-	m.levelRun.lv = &lv
-	m.judge(total, []*pass{&p}, wall)
 	lv.Failures = m.newFailures()
-	lv.Windows = []result.Window{{StartUnixNs: clock.Wall(p.from), EndUnixNs: clock.Wall(now), Client: lv.Client}}
 	return &lv, m.reasons
 }
 
-// inFlightAt are the requests that were in flight at a time: flights were in flight after it, and those that have ended since are in
+// InFlightAt are the requests that were in flight at a time: flights were in flight after it, and those that have ended since are in
 // later.
-func inFlightAt(now int64, flights []engine.Flight, later []record.Record) []engine.Flight {
+func InFlightAt(now int64, flights []engine.Flight, later []record.Record) []measure.Pending {
 	type request struct {
 		slot int
 		due  int64
 	}
-	var out []engine.Flight
+	var out []measure.Pending
 	ended := map[request]bool{}
 	for i := range later {
 		r := &later[i]
 		ended[request{int(r.Slot), r.Due}] = true
 		if r.Sent < now {
-			out = append(out, engine.Flight{Slot: int(r.Slot), Due: r.Due, Sent: r.Sent})
+			out = append(out, measure.Pending{Slot: r.Slot, Due: r.Due, Sent: r.Sent})
 		}
 	}
 	for _, f := range flights {
 		if f.Sent < now && !ended[request{f.Slot, f.Due}] {
-			out = append(out, f)
+			out = append(out, measure.Pending{Slot: uint32(f.Slot), Due: f.Due, Sent: f.Sent})
 		}
 	}
 	return out

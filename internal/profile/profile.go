@@ -240,6 +240,15 @@ func (r *Runner) finite() bool {
 // oneWindow tells whether a level is measured in one window.
 func (r *Runner) oneWindow() bool { return r.finite() || r.Plan.Measure.OneWindow }
 
+// config says what a window collects.
+func (r *Runner) config(timeline bool) measure.Config {
+	c := measure.Config{Setup: r.setup(), Timeline: timeline, Span: r.finite()}
+	if r.Fleet != nil {
+		c.Workers = r.Fleet
+	}
+	return c
+}
+
 // setup is what the formulas need to know.
 func (r *Runner) setup() measure.Setup {
 	return measure.Setup{

@@ -64,7 +64,7 @@ func TestFaults(t *testing.T) {
 	f("name: x", `1:1: a scenario needs "classes", with at least one class`)
 	f("clases: {}", `1:1: a scenario has no key "clases"; it has name, seed, arrivals, objectives, options, classes, rate, duration, stages`)
 	f("seed: -1\narrivals: even\nclasses:\n  a:\n    profile: {model: m, streaming: maybe}",
-		`1:7: must be a whole number of at least 0`, `2:11: must be constant or poisson, not "even"`, `5:36: --streaming is a switch: true or false`)
+		`1:7: "seed" must be a whole number of at least 0`, `2:11: "arrivals" must be constant or poisson, not "even"`, `5:36: --streaming is a switch: true or false`)
 	f("classes:\n  a:\n    profile:\n      speed: x\n      json: f",
 		`4:7: redline profile has no option "speed"; did you mean seed?`,
 		`5:7: --json is about the whole run: give it to redline run, or put it under "options" of the scenario`)
@@ -84,7 +84,7 @@ func TestFaults(t *testing.T) {
 	f("classes:\n  a: {rate: 5, llm: {}}", `2:13: a rate needs its length: add "duration", such as "duration: 1m"`)
 	f("classes:\n  a: {rate: 5, duration: 0, llm: {}}", `2:26: "duration" is a time above 0, such as 2m or 250ms, or a number of seconds, not "0"`)
 	f("duration: 30s\nstages: [{rate: 1, for: 1s}]\nclasses:\n  a: {weight: 1, llm: {}}", `1:11: "duration" and "stages" exclude each other: each stage has its length`)
-	f("classes:\n  a: {rate: 0, duration: 1s, llm: {}}", `2:13: must be a number above 0`)
+	f("classes:\n  a: {rate: 0, duration: 1s, llm: {}}", `2:13: "rate" must be a number above 0`)
 	f("classes:\n  a:\n    llm: {}\n    stages:\n    - {rate: 5}\n    - {from: 5, for: 1s}\n    - {rate: 1, for: x}\n    - {from: 0, to: 0, for: 1s}",
 		`5:7: a stage needs its length: add "for", such as "for: 30s"`, `6:7: a stage has "rate", or "from" and "to"`,
 		`7:22: "for" is a time above 0, such as 2m or 250ms, or a number of seconds, not "x"`, `8:7: a stage needs a rate above 0`)

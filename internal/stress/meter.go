@@ -5,7 +5,6 @@ import (
 	"runtime"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/measure"
@@ -19,19 +18,16 @@ import (
 // meter makes a level of the run, so that its latencies can be looked at, compared and held to rules like those of
 // any other. A request of a train counts by itself, from the send of the train to its own response.
 type meter struct {
-	mu     sync.Mutex
-	tap    func(*record.Record) error
-	err    error // of the tap
-	from   int64
-	before vitals.Reading
-	win    *measure.Window
-	line   *measure.Timeline
+	mu  sync.Mutex
+	tap func(*record.Record) error
+	err error // of the tap
+	rec *measure.Recorder
 }
 
 func newMeter(tap func(*record.Record) error) *meter {
-	setup := measure.Setup{Batch: 1}
-	m := &meter{tap: tap, from: clock.Now(), before: vitals.Read(), win: measure.NewWindow(setup)}
-	m.line = measure.NewTimeline(setup, m.from)
+	m := &meter{tap: tap, rec: measure.New(measure.Config{Setup: measure.Setup{Batch: 1}, Timeline: true})}
+	s := measure.State{At: clock.Now(), Vitals: vitals.Read()}
+	m.rec.Begin(s.At, &s)
 	return m
 }
 
@@ -51,8 +47,7 @@ func (m *meter) add(c *service.Call, s *Step, at int64, class record.Class) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.win.Add(&rec)
-	m.line.Add(&rec)
+	m.rec.Add(&rec)
 	if m.tap != nil && m.err == nil {
 		m.err = m.tap(&rec)
 	}
@@ -62,19 +57,11 @@ func (m *meter) add(c *service.Call, s *Step, at int64, class record.Class) {
 func (m *meter) level(threads int) *result.Level {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	now := clock.Now()
-	wall := time.Duration(now - m.from)
-	usage := vitals.Read().Since(m.before)
-	lv := &result.Level{Mode: plan.Concurrency, Concurrency: threads, Used: 1, Accepted: true, Stable: true}
-	lv.Client = m.win.Client(wall)
-	lv.Client.SendRate = float64(m.win.Ended()) / wall.Seconds()
-	lv.Health = m.win.Health(measure.Load{
-		SendRate: lv.Client.SendRate, Wall: wall, Usage: usage, MaxProcs: runtime.GOMAXPROCS(0),
-	})
-	lv.Histogram, lv.Timeline = m.win.Histogram(), m.line.Result(now)
-	lv.Batches = m.line.Batches(m.from, now)
-	lv.Windows = []result.Window{{StartUnixNs: clock.Wall(m.from), EndUnixNs: clock.Wall(now), Client: lv.Client}}
-	return lv
+	s := measure.State{At: clock.Now(), Vitals: vitals.Read()}
+	head := result.Level{Mode: plan.Concurrency, Concurrency: threads, Accepted: true, Stable: true}
+	lv, _ := m.rec.Until(s.At, &s, nil).Level(head, &measure.Asked{MaxProcs: runtime.GOMAXPROCS(0)})
+	lv.ClientLimited = false // a run of stress is judged by its responses
+	return &lv
 }
 
 // class is what kind of failure a fault is.

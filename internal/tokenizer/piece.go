@@ -41,7 +41,7 @@ type spModel struct {
 }
 
 // fields calls f for every field of a protocol buffer message, with its number, or its bytes.
-func fields(b []byte, f func(num protowire.Number, v uint64, data []byte) error) error {
+func fields(b []byte, f func(num int, v uint64, data []byte) error) error {
 	for len(b) > 0 {
 		num, kind, n := protowire.ConsumeTag(b)
 		if n < 0 {
@@ -66,7 +66,7 @@ func fields(b []byte, f func(num protowire.Number, v uint64, data []byte) error)
 			return errBroken
 		}
 		b = b[n:]
-		if err := f(num, v, data); err != nil {
+		if err := f(int(num), v, data); err != nil {
 			return err
 		}
 	}
@@ -76,11 +76,11 @@ func fields(b []byte, f func(num protowire.Number, v uint64, data []byte) error)
 var errBroken = errors.New("it is neither a SentencePiece model nor a file of ranks")
 
 func (m *spModel) read(data []byte) error {
-	return fields(data, func(num protowire.Number, _ uint64, sub []byte) error {
+	return fields(data, func(num int, _ uint64, sub []byte) error {
 		switch num {
 		case 1:
 			p := spPiece{kind: pieceNormal}
-			err := fields(sub, func(num protowire.Number, v uint64, text []byte) error {
+			err := fields(sub, func(num int, v uint64, text []byte) error {
 				switch num {
 				case 1:
 					p.text = string(text)
@@ -103,7 +103,7 @@ func (m *spModel) read(data []byte) error {
 }
 
 // trainer reads a field of how the model was trained.
-func (m *spModel) trainer(num protowire.Number, v uint64, _ []byte) error {
+func (m *spModel) trainer(num int, v uint64, _ []byte) error {
 	switch num {
 	case 3:
 		m.bpe = v == 2
@@ -121,7 +121,7 @@ func (m *spModel) trainer(num protowire.Number, v uint64, _ []byte) error {
 }
 
 // normalization reads a field of how texts are normalized.
-func (m *spModel) normalization(num protowire.Number, v uint64, data []byte) error {
+func (m *spModel) normalization(num int, v uint64, data []byte) error {
 	switch num {
 	case 2:
 		m.charsmap = slices.Clone(data)

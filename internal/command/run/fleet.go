@@ -9,9 +9,9 @@ import (
 	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/command/coordinator"
 	"github.com/redline-bench/redline/internal/fleet"
+	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/plan"
-	"github.com/redline-bench/redline/internal/profile"
 	"github.com/redline-bench/redline/internal/result"
 )
 
@@ -83,7 +83,7 @@ func (r *run) gather() error {
 }
 
 // workers are the workers as the loads of all classes know them; nil without workers.
-func (c *crew) workers() profile.Workers {
+func (c *crew) workers() measure.Workers {
 	if c.runs == nil {
 		return nil
 	}

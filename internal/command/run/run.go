@@ -213,7 +213,7 @@ func (r *run) class(m *member, args []string) (class.Class, error) {
 
 // each are the errors that were joined into one.
 func each(err error) []error {
-	if list, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // only the outermost error is a list
+	if list, ok := err.(interface{ Unwrap() []error }); ok {
 		return list.Unwrap()
 	}
 	return []error{err}

@@ -3,12 +3,10 @@ package run
 import (
 	"runtime"
 	"sync"
-	"time"
 
 	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/command/class"
 	"github.com/redline-bench/redline/internal/measure"
-	"github.com/redline-bench/redline/internal/profile"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/scenario"
@@ -19,17 +17,13 @@ import (
 // whole is what all classes do together.
 type whole struct {
 	mu       sync.Mutex
-	began    int64
-	win      *measure.Window
-	timeline *measure.Timeline
+	rec      *measure.Recorder
 	pulse    *vitals.Pulse
-	before   vitals.Reading
 	progress map[*member]class.Progress
-	workers  profile.Workers // nil if this process makes the load
-	parts    profile.Parts
+	workers  measure.Workers // nil if this process makes the load
 }
 
-func newWhole(workers profile.Workers) *whole {
+func newWhole(workers measure.Workers) *whole {
 	w := &whole{progress: map[*member]class.Progress{}, pulse: vitals.StartPulse(), workers: workers}
 	w.begin(clock.Now())
 	return w
@@ -39,11 +33,18 @@ func newWhole(workers profile.Workers) *whole {
 func (w *whole) begin(at int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	setup := measure.Setup{Batch: 1, Open: true}
-	w.began, w.before = at, vitals.Read()
-	w.parts.Begin(w.workers, setup, at)
-	w.win, w.timeline = measure.NewWindow(setup), measure.NewTimeline(setup, w.began)
-	w.win.Begin(w.began)
+	state := w.state(at)
+	w.rec = measure.New(measure.Config{Setup: measure.Setup{Batch: 1, Open: true}, Timeline: true, Workers: w.workers})
+	w.rec.Begin(at, &state)
+}
+
+// state is a reading of this process and of the workers.
+func (w *whole) state(at int64) measure.State {
+	s := measure.State{At: at, Vitals: vitals.Read()}
+	if w.workers != nil {
+		s.Workers = w.workers.Readings()
+	}
+	return s
 }
 
 // add counts a request of any class. As in the class itself, the latency of a closed loop starts at the send time, and so does
@@ -53,45 +54,33 @@ func (w *whole) add(lv *result.Level, fromSend bool, r *record.Record) {
 	if fromSend || !lv.Mode.Scheduled() {
 		rec.Due = rec.Sent
 	}
-	w.win.Add(&rec)
-	w.timeline.Add(&rec)
-	w.parts.Add(&rec)
+	w.rec.Add(&rec)
 }
 
 // level is what was measured until now.
 func (w *whole) level() *result.Level {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	now := clock.Now()
-	_, last := w.win.Span()
-	if last <= w.began {
-		last = now
+	_, last := w.rec.Span()
+	if last <= w.rec.From() {
+		last = clock.Now()
 	}
-	took := time.Duration(last - w.began)
-	usage := vitals.Read().Since(w.before)
-	lv := &result.Level{Class: scenario.Whole, Accepted: true, Stable: true, Used: 1}
-	lv.Client = w.win.Client(took)
-	lv.Client.SendRate = float64(w.win.Ended()) / took.Seconds()
-	load := measure.Load{
-		SendRate: lv.Client.SendRate, Wall: took, Usage: usage,
-		Standstill: w.pulse.Longest(w.began, last), MaxProcs: runtime.GOMAXPROCS(0),
-	}
-	w.parts.Judge(lv, &load) // the classes have the reasons
-	lv.Health = w.win.Health(load)
-	lv.Histogram, lv.Timeline = w.win.Histogram(), w.timeline.Result(last)
-	lv.Windows = []result.Window{{StartUnixNs: clock.Wall(w.began), EndUnixNs: clock.Wall(last), Client: lv.Client}}
-	return lv
+	state := w.state(last)
+	asked := measure.Asked{Pulse: w.pulse, MaxProcs: runtime.GOMAXPROCS(0)}
+	lv, _ := w.rec.Until(last, &state, nil).Level(result.Level{Class: scenario.Whole, Accepted: true, Stable: true}, &asked)
+	lv.ClientLimited = false // the classes have the reasons
+	return &lv
 }
 
 // live is the level in progress, without what is costly to compute.
 func (w *whole) live(s term.Status, inFlight int) *result.Level {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	lv := &result.Level{Class: scenario.Whole, Stable: true}
-	lv.Client = result.Client{Requests: s.Requests, Failed: s.Failed, InferPerSec: s.Rate, Latency: w.timeline.Latency()}
+	lv := result.Level{Class: scenario.Whole, Stable: true}
 	lv.Health.AchievedInFlight = float64(inFlight)
-	lv.Timeline = w.timeline.Result(clock.Now())
-	return lv
+	out := w.rec.Live(lv, clock.Now(), s.Rate)
+	out.Client.Requests, out.Client.Failed = s.Requests, s.Failed
+	return out
 }
 
 // ended keeps the counts of a class that is over; it sends nothing more.
@@ -118,6 +107,6 @@ func (w *whole) status(m *member, p class.Progress) (s term.Status, inFlight int
 		s.Elapsed = max(s.Elapsed, p.Elapsed)
 		inFlight += p.InFlight
 	}
-	s.Median = w.win.Median()
+	s.Median = w.rec.Median()
 	return s, inFlight
 }

@@ -16,7 +16,7 @@ func TestWholeCountsAsItsClassesDo(t *testing.T) {
 		w := newWhole(nil)
 		defer w.pulse.Stop()
 		w.add(&result.Level{Mode: mode}, fromSend, &record.Record{
-			Due: w.began, Sent: w.began + int64(10*time.Millisecond), First: w.began + int64(15*time.Millisecond), End: w.began + int64(15*time.Millisecond),
+			Due: w.rec.From(), Sent: w.rec.From() + int64(10*time.Millisecond), First: w.rec.From() + int64(15*time.Millisecond), End: w.rec.From() + int64(15*time.Millisecond),
 		})
 		if got := time.Duration(w.level().Client.Latency.Avg); got != want {
 			t.Errorf("%s, from the send time %v: %s, want %s", mode, fromSend, got, want)

@@ -117,7 +117,9 @@ func allThere(list []*session) error {
 	if err != nil || len(there) == 0 {
 		return nil // the search says what is wrong
 	}
-	names := convert.All(there, func(m service.ListedModel) string { return m.Name })
+	unready := slices.DeleteFunc(slices.Clone(there), func(m service.ListedModel) bool { return m.State == service.Ready })
+	ready := slices.DeleteFunc(there, func(m service.ListedModel) bool { return m.State != service.Ready })
+	names := convert.All(append(ready, unready...), func(m service.ListedModel) string { return m.Name })
 	for _, s := range list {
 		if !slices.Contains(names, s.turn) {
 			return fmt.Errorf("the server at %s has no model %q; it has %s", secret.PublicURL(pl.Target.URL), s.turn, strings.Join(names, ", "))

@@ -139,26 +139,26 @@ func export(content []byte) (*result.Result, error) {
 			start = min(start, q.Timestamp)
 		}
 		start -= epoch
-		setup := measure.Setup{Streaming: true}
-		win, line := measure.NewWindow(setup), measure.NewTimeline(setup, epoch)
+		rec := measure.New(measure.Config{Setup: measure.Setup{Streaming: true}, Timeline: true, Span: true})
+		rec.Begin(epoch, &measure.State{})
 		for _, q := range x.Requests {
 			if len(q.Responses) == 0 {
 				continue
 			}
 			sent := q.Timestamp - start
-			rec := record.Record{
+			one := record.Record{
 				Due: sent, Sent: sent, Written: sent, First: q.Responses[0] - start, End: q.Responses[len(q.Responses)-1] - start,
 				Responses: uint32(len(q.Responses)),
 			}
-			if rec.End < sent {
+			if one.End < sent {
 				return nil, errors.New("a response is older than its request")
 			}
-			win.Add(&rec)
-			line.Add(&rec)
+			rec.Add(&one)
 		}
-		from, to := win.Span()
-		lv.Client, lv.Histogram, lv.Timeline = win.Client(time.Duration(to-from)), win.Histogram(), line.Result(to)
-		lv.Batches = line.Batches(from, to)
+		_, last := rec.Span()
+		rec.End(last, &measure.State{}, nil)
+		lv, _ = rec.Level(lv, &measure.Asked{})
+		lv.Health, lv.Windows = result.Health{}, nil // the file does not have them
 		res.Levels = append(res.Levels, lv)
 	}
 	return res, nil

@@ -12,7 +12,6 @@ import (
 	"github.com/redline-bench/redline/internal/llm/endpoint"
 	"github.com/redline-bench/redline/internal/llm/metric"
 	"github.com/redline-bench/redline/internal/measure"
-	"github.com/redline-bench/redline/internal/profile"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/result"
 )
@@ -27,20 +26,14 @@ type collection struct {
 	wire      []llm.Answer
 	template  llm.Template // of the server, as far as it is known
 	measured  *metric.Collector
-	win       *measure.Window
-	timeline  *measure.Timeline
+	rec       *measure.Recorder
 	failures  failures
-	parts     profile.Parts
 	hold      holding
 	index     uint64
-	checked   int   // responses of the phase whose counts were compared with the tokenizer's
-	row       int   // failures in a row
-	lastDue   int64 // of the phase
-	lastSent  int64
-	lastEnd   int64
+	checked   int           // responses of the phase whose counts were compared with the tokenizer's
+	row       int           // failures in a row
+	lastEnd   int64         // of the phase
 	ends      []int64       // of the latest request of each slot
-	idleNs    int64         // time in which a slot of a closed loop could have had a request in flight and had none
-	pausedNs  int64         // time in which a slot of a closed loop paused as it was asked to
 	until     *metric.Watch // nil without --until
 	shown     int64
 	lastN     uint64
@@ -57,25 +50,26 @@ type collection struct {
 func (r *run) begin(p *phase, from int64) {
 	o := &r.cfg.Options
 	open := p.lv.Open()
-	setup := measure.Setup{Batch: 1, Open: open, Streaming: true}
+	conf := measure.Config{Setup: measure.Setup{Batch: 1, Open: open, Streaming: true}, Timeline: true, Span: true}
+	if r.cfg.Fleet != nil {
+		conf.Workers = r.cfg.Fleet
+	}
 	counting := metric.Options{Open: open, Goodput: o.Goodput, Level: o.Confidence}
 	if from > p.start { // requests were in flight before the measured time began
 		counting.From = from
 	}
 	r.measured = metric.New(counting)
-	r.win = measure.NewWindow(setup)
-	r.win.Begin(from)
-	r.timeline = measure.NewTimeline(setup, from)
+	r.rec = measure.New(conf)
+	r.rec.Begin(from, &p.from)
 	r.failures = failures{index: map[string]int{}}
 	if r.until = nil; o.Until != nil {
 		r.until = &metric.Watch{Target: *o.Until}
 	}
-	r.beginParts(setup, from)
 	if r.cfg.Template != nil {
 		r.template = r.cfg.Template()
 	}
-	r.checked, r.row, r.lastN, r.shown, r.lastDue, r.lastSent, r.lastEnd, r.output = 0, 0, 0, from, 0, 0, 0, recentRate{}
-	r.ends, r.idleNs, r.pausedNs = nil, 0, 0
+	r.checked, r.row, r.lastN, r.shown, r.lastEnd, r.output = 0, 0, 0, from, 0, recentRate{}
+	r.ends = nil
 }
 
 // read turns a record into a sample and counts it.
@@ -115,24 +109,27 @@ func (r *run) read(rec *record.Record, events []record.Event, data []byte) {
 func (r *run) note(a *ask, s *llm.Sample) {
 	s.Index = r.index
 	r.index++
-	r.lastDue, r.lastSent, r.lastEnd = max(r.lastDue, s.Due), max(r.lastSent, s.Sent), max(r.lastEnd, s.End)
-	r.idle(a, s)
+	r.lastEnd = max(r.lastEnd, s.End)
+	idle, paused := r.idle(a, s)
+	if !r.lv.Open() && len(r.lv.Stages) == 0 && r.cfg.Options.Prefill == 0 { // else slots wait for their turn
+		r.rec.Idle(idle, paused)
+	}
 }
 
-// idle adds the time between the end of a slot's request and the next one's send: the pause that the conversation or the
+// idle is the time between the end of a slot's request and the next one's send: the pause that the conversation or the
 // think time asks for, and the rest.
-func (r *run) idle(a *ask, s *llm.Sample) {
+func (r *run) idle(a *ask, s *llm.Sample) (idle, paused time.Duration) {
 	for len(r.ends) <= int(s.Slot) {
 		r.ends = append(r.ends, 0)
 	}
 	end := &r.ends[s.Slot]
 	if *end > 0 {
-		r.pausedNs += max(0, a.from-*end)
-		r.idleNs += max(0, s.Sent-max(*end, a.from))
+		idle, paused = time.Duration(max(0, s.Sent-max(*end, a.from))), time.Duration(max(0, a.from-*end))
 	}
 	if *end = s.Last; s.Class == record.Canceled {
 		*end = 0 // the client closed the connection itself; the next request needs another one
 	}
+	return idle, paused
 }
 
 // pieces are the parts of an answer as they came.
@@ -194,11 +191,10 @@ func (r *run) count(a *ask, s *llm.Sample, rec *record.Record) {
 		return
 	}
 	r.watch.count(s.Class, failed)
-	if r.cfg.Fleet != nil && rec.End < a.phase.measured { // its record came after the measured time had begun
+	if r.cfg.Fleet != nil && rec.End < r.rec.From() { // its record came after the measured time had begun
 		return
 	}
-	r.parts.Add(rec)
-	r.timeline.Add(rec)
+	r.rec.Add(rec)
 	r.tokenTimes(s)
 	if r.cfg.Tap != nil && !a.phase.warm {
 		if err := r.cfg.Tap(rec); err != nil && r.stop.text == "" {
@@ -206,9 +202,8 @@ func (r *run) count(a *ask, s *llm.Sample, rec *record.Record) {
 		}
 	}
 	r.measured.Add(s)
-	r.win.Add(rec)
 	if s.Class == record.Canceled && !a.cut { // the level ended before the answer did
-		r.win.Cut(measure.Pending{Due: rec.Due, Sent: rec.Sent, Waiting: len(s.Chunks) == 0}, s.End)
+		r.rec.Cut(measure.Pending{Slot: rec.Slot, Due: rec.Due, Sent: rec.Sent, Waiting: len(s.Chunks) == 0}, s.End)
 	}
 	if failed {
 		r.failures.add(s)
@@ -237,7 +232,7 @@ func (r *run) tokenTimes(s *llm.Sample) {
 		if i > 0 {
 			gap = c.At - s.Chunks[i-1].At
 		}
-		r.timeline.Token(c.At, gap, each)
+		r.rec.Token(c.At, gap, each)
 	}
 }
 
@@ -284,9 +279,9 @@ func (r *run) progress(p *phase, now int64) {
 	tokens := r.output.at(now-p.start, r.measured.Sum(metric.OutputLength))
 	r.cfg.Progress(Progress{
 		Level: &lv, Warmup: p.warm, Elapsed: time.Duration(now - p.start), Requests: n, Wanted: uint64(p.limit),
-		Failed: r.measured.Failed(), InFlight: r.eng.InFlight(), Rate: r.rate, Median: r.win.Median(),
+		Failed: r.measured.Failed(), InFlight: r.eng.InFlight(), Rate: r.rate, Median: r.rec.Median(),
 		Tokens: tokens, FirstToken: time.Duration(r.measured.RecentMedian(metric.TTFT) * float64(time.Millisecond)),
-		Live: r.live, Workers: r.parts.Look(time.Duration(now - p.start)),
+		Live: r.live, Workers: r.rec.Look(time.Duration(now - p.start)),
 	})
 }
 
@@ -313,15 +308,9 @@ func (r *recentRate) at(now int64, sum float64) float64 {
 // live is the level as it stands.
 func (r *run) live() *result.Level {
 	lv := r.head()
-	lv.Client = result.Client{Requests: r.measured.Requests(), Failed: r.measured.Failed(), InferPerSec: r.rate, Latency: r.timeline.Latency()}
 	lv.Health.AchievedInFlight = float64(r.eng.InFlight())
 	lv.Health.AskedInFlight, lv.Health.AskedRate = r.now.Load().asked()
-	now := clock.Now()
-	lv.Timeline = r.timeline.Result(now)
-	if workers := r.parts.Look(time.Duration(now - r.now.Load().start)); workers != nil {
-		lv.Workers = workers()
-	}
-	return &lv
+	return r.rec.Live(lv, clock.Now(), r.rate)
 }
 
 // head is the level without its numbers.
@@ -329,53 +318,34 @@ func (r *run) head() result.Level {
 	return result.Level{Mode: r.lv.Mode, Concurrency: r.lv.Concurrency, Rate: r.lv.Rate, Prompts: r.lv.Prompts, Stages: r.lv.Stages}
 }
 
-// outcome computes the level.
-func (r *run) outcome() *Outcome {
+// outcome computes the level, with the requests that are in flight.
+func (r *run) outcome(pending []measure.Pending) *Outcome {
 	p := r.now.Load()
-	lv := r.head()
-	from, to := r.measured.Span()
-	wall := max(1, time.Duration(p.ended-p.measured))
-	lv.Idle = p.none
-	d := time.Duration(to - from)
-	if d <= 0 {
-		d = wall
-	}
-	lv.Client = r.win.Client(d)
+	head := r.head()
+	head.Idle, head.Accepted, head.Stable, head.Untested = p.none, true, true, true
+	lv, reasons := r.rec.Until(p.ended, &p.after, pending).Level(head, r.asked(p))
 	r.measured.Restate(&lv.Client)
-	lv.Used, lv.Accepted, lv.Stable, lv.Untested = 1, true, true, true
-	started, usage := float64(p.started.Load()-p.startedBefore), p.after.Since(p.before)
-	load := measure.Load{
-		SendRate: started / wall.Seconds(), Wall: wall, Usage: usage,
-		Stalled: r.eng.Stalled() - p.stalled, Dropped: r.eng.Dropped() - p.dropped, Standstill: r.pulse.Longest(p.measured, p.ended),
-		MaxProcs: runtime.GOMAXPROCS(0), Options: measure.Options{Rate: "--request-rate", Records: "some of --exports", Here: r.cfg.Here},
-		// A cap on requests in flight, or on those that wait for their first token, holds others back as it is meant to.
-		Held: r.lv.Open() && r.lv.Concurrency > 0 || r.cfg.Options.Prefill > 0,
-	}
-	switch {
-	case r.lv.Open(): // what the schedule drew, not the rate it was drawn from
-		load.Paced(started, p.measured, r.lastDue, r.lastSent)
-	case len(r.lv.Stages) == 0 && r.cfg.Options.Prefill == 0:
-		load.Idle, load.Paused = time.Duration(r.idleNs), time.Duration(r.pausedNs)
-	}
-	connections, busiest := r.eng.Connections()
-	load.Connections, load.ConnectionBusy = connections, busiest-p.busiest
-	lv.Client.SendRate = load.SendRate
-	limits := r.parts.Judge(&lv, &load)
-	lv.Health = r.win.Health(load)
 	lv.Metrics = r.measured.Metrics()
 	bound(lv.Metrics, &lv.Client)
-	lv.Histogram, lv.Timeline = r.win.Histogram(), r.timeline.Result(p.ended)
-	lv.Batches = r.timeline.Batches(from, to)
+	lv.Windows[0].Client = lv.Client
 	lv.Failures = slices.Clone(r.failures.groups)
-	lv.Windows = []result.Window{{StartUnixNs: clock.Wall(p.measured), EndUnixNs: clock.Wall(p.ended), Client: lv.Client}}
 	if r.stop.text != "" {
 		lv.Unfinished, lv.Stable, lv.Reason = true, false, r.stop.text
 	}
-	reasons := append(measure.Judge(&lv, load), limits...)
-	lv.ClientLimited = len(reasons) > 0
 	return &Outcome{
 		Level: lv, Reasons: reasons, Collector: r.measured, Stopped: r.stop.text, Interrupted: r.stop.interrupted, ServerGone: r.stop.failures, Dropped: r.dropped.Load(),
 		Template: r.template,
+	}
+}
+
+// asked is the load that a phase asked for. The number in flight of a closed loop is judged by the time in which slots were idle.
+func (r *run) asked(p *phase) *measure.Asked {
+	return &measure.Asked{
+		Fixed: r.lv.Open(), Scheduled: r.rec.From(), // what the schedule drew, not the rate it was drawn from
+		// A cap on requests in flight, or on those that wait for their first token, holds others back as it is meant to.
+		Held:  r.lv.Open() && r.lv.Concurrency > 0 || r.cfg.Options.Prefill > 0,
+		Pulse: r.pulse, MaxProcs: runtime.GOMAXPROCS(0),
+		Options: measure.Options{Rate: "--request-rate", Records: "some of --exports", Here: r.cfg.Here},
 	}
 }
 

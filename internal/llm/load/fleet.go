@@ -27,7 +27,7 @@ type Fleet interface {
 	// while no record is collected.
 	Look(fn func())
 	ClearFailures()
-	profile.Workers
+	measure.Workers
 	// Broken is why the workers cannot go on; nil while they can.
 	Broken() error
 }
@@ -69,10 +69,10 @@ func (r *run) conduct(ctx, hard context.Context, p *phase) error {
 	r.watch.reset(r.cfg.First)
 	f := r.cfg.Fleet
 	f.Sync(func() {}) // every worker has sent a reading
-	r.readBefore(p)
+	p.from = profile.ReadState(f)
 	o := Order{Warmup: p.warm, Text: r.cfg.KeepText, Wire: r.cfg.KeepWire, Bodies: r.cfg.Bodies != nil}
 	if err := f.Begin(ctx, o, func(at int64) {
-		p.start, p.measured = at, at
+		p.start = at
 		p.counted = p.lastCounted(r.cfg.Options.Cooldown)
 		r.begin(p, at)
 	}); err != nil {
@@ -119,6 +119,15 @@ type held struct {
 	data []byte
 }
 
+// records are the records that are held.
+func (h *holding) records() []record.Record {
+	out := make([]record.Record, len(h.list))
+	for i := range h.list {
+		out[i] = h.list[i].rec
+	}
+	return out
+}
+
 // look calls fn when exactly the requests that have ended until now are counted, with this time. The records of a fleet come later: those
 // of requests that end after this time wait until fn has returned.
 func (r *run) look(fn func(now int64)) {
@@ -137,15 +146,6 @@ func (r *run) look(fn func(now int64)) {
 			r.receive(&list[i].rec, nil, list[i].data)
 		}
 	})
-}
-
-// beginParts starts to count what each worker of a fleet does.
-func (r *run) beginParts(setup measure.Setup, from int64) {
-	var workers profile.Workers // nil in a run without a fleet
-	if r.cfg.Fleet != nil {
-		workers = r.cfg.Fleet
-	}
-	r.parts.Begin(workers, setup, from)
 }
 
 // receive counts a request of a worker.

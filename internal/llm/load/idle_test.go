@@ -11,12 +11,10 @@ import (
 func TestTimeAfterACancellationIsNotIdle(t *testing.T) {
 	r := &run{}
 	r.idle(&ask{}, &llm.Sample{Sent: 10, Last: 100, Class: record.Canceled})
-	r.idle(&ask{}, &llm.Sample{Sent: 900, Last: 1000})
-	if r.idleNs != 0 {
-		t.Errorf("%d ns idle after a cancellation", r.idleNs)
+	if idle, _ := r.idle(&ask{}, &llm.Sample{Sent: 900, Last: 1000}); idle != 0 {
+		t.Errorf("%s idle after a cancellation", idle)
 	}
-	r.idle(&ask{}, &llm.Sample{Sent: 1100, Last: 1200})
-	if r.idleNs != 100 {
-		t.Errorf("%d ns idle, want 100", r.idleNs)
+	if idle, _ := r.idle(&ask{}, &llm.Sample{Sent: 1100, Last: 1200}); idle != 100 {
+		t.Errorf("%s idle, want 100 ns", idle)
 	}
 }

@@ -36,7 +36,7 @@ func Collect(cfg Config, lv Level, leftover func(each func(rec *record.Record, d
 	r.ready(context.Background(), p)
 	defer p.cancel()
 	p.start, p.ended = from+later, until+later
-	p.measured, p.counted = p.start, p.lastCounted(0)
+	p.counted = p.lastCounted(0)
 	r.begin(p, p.start)
 	if err := leftover(func(rec *record.Record, data []byte) { r.receive(moved(rec, later), nil, data) }); err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func Collect(cfg Config, lv Level, leftover func(each func(rec *record.Record, d
 	if r.stop.text == "" {
 		r.stop.text = "the coordinator ended during this level"
 	}
-	out := r.outcome()
+	out := r.outcome(nil)
 	out.Interrupted = true
 	// How the workers did is not known.
 	out.Level.Health, out.Level.ClientLimited, out.Reasons = result.Health{}, false, nil
@@ -92,6 +92,9 @@ func (past) Sync(fn func())              { fn() }
 func (past) Stop()                       {}
 func (past) Wait(context.Context) error  { return nil }
 func (past) InFlight() int               { return 0 }
+func (past) Flights() []engine.Flight    { return nil }
+func (past) Sent() uint64                { return 0 }
+func (past) Behind() time.Duration       { return 0 }
 func (past) Stalled() time.Duration      { return 0 }
 func (past) Dropped() uint64             { return 0 }
 func (past) Failed() <-chan struct{}     { return nil }

@@ -202,13 +202,13 @@ func Run(ctx, hard context.Context, cfg Config, lv Level) (*Outcome, error) {
 	if r.stop.text != "" { // the warm-up was stopped: its counts are not the level's
 		r.eng.Sync(func() {
 			r.begin(r.now.Load(), r.now.Load().start)
-			out = r.outcome()
+			out = r.outcome(nil)
 		})
 		return out, nil
 	}
 	if err := r.phase(ctx, hard, newPhase(&cfg.Options, lv, false)); err != nil {
 		return nil, err
 	}
-	r.eng.Sync(func() { out = r.outcome() })
+	r.eng.Sync(func() { out = r.outcome(nil) })
 	return out, nil
 }

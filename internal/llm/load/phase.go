@@ -7,11 +7,12 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/internal/clock"
+	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/pace"
 	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/profile"
 	"github.com/redline-bench/redline/internal/segment"
 	"github.com/redline-bench/redline/internal/traceid"
-	"github.com/redline-bench/redline/internal/vitals"
 )
 
 // phase is the warm-up or the measured part of a level.
@@ -24,31 +25,23 @@ type phase struct {
 	deal            segment.Deal // which conversations and arrivals this process has
 	none            bool         // it has nothing to send
 
-	start int64
-	// measured is when the measured time began: start, or later where a Watch lets the load settle. Requests that were
-	// started before it are startedBefore.
-	measured      int64
-	startedBefore int64
-	counted       int64           // the last send time of requests that count
-	stopped       <-chan struct{} // closed by cancel, or when the run is interrupted: nothing more is started
-	cancel        context.CancelFunc
-	supply        *supply
-	started       atomic.Int64 // requests
-	drawn         atomic.Int64 // conversations
-	opening       sync.Mutex   // held by newSession
-	pending       atomic.Int64 // jobs that were made and have not ended
-	over          atomic.Bool  // nothing more is started
-	last          atomic.Bool  // no conversation begins any more; those under way go on
-	failure       atomic.Pointer[error]
-	once          sync.Once
-	idle          chan struct{} // closed when nothing is left to do
-	cut           atomic.Bool   // what did not end in time was cut
-	before        vitals.Reading
-	after         vitals.Reading
-	// Readings of the engine before the phase.
-	stalled, busiest time.Duration
-	dropped          uint64
-	ended            int64
+	start, ended int64
+	from         measure.State   // when the measured time began: at start, or later where a Watch lets the load settle
+	counted      int64           // the last send time of requests that count
+	stopped      <-chan struct{} // closed by cancel, or when the run is interrupted: nothing more is started
+	cancel       context.CancelFunc
+	supply       *supply
+	started      atomic.Int64 // requests
+	drawn        atomic.Int64 // conversations
+	opening      sync.Mutex   // held by newSession
+	pending      atomic.Int64 // jobs that were made and have not ended
+	over         atomic.Bool  // nothing more is started
+	last         atomic.Bool  // no conversation begins any more; those under way go on
+	failure      atomic.Pointer[error]
+	once         sync.Once
+	idle         chan struct{} // closed when nothing is left to do
+	cut          atomic.Bool   // what did not end in time was cut
+	after        measure.State // when the phase ended
 }
 
 // lastCounted is the last send time of requests that count: none of a warm-up do, nor those that are sent in the cool-down.
@@ -167,9 +160,8 @@ func (r *run) phase(ctx, hard context.Context, p *phase) error {
 	if r.cfg.Measured != nil && !p.warm {
 		r.cfg.Measured()
 	}
-	r.readBefore(p)
+	p.from = profile.ReadState(r.eng)
 	p.start = clock.Now()
-	p.measured = p.start
 	p.counted = p.lastCounted(r.cfg.Options.Cooldown)
 	r.cfg.Tracing.Until(p.counted)
 	r.eng.Sync(func() { r.begin(p, p.start) })
@@ -179,12 +171,6 @@ func (r *run) phase(ctx, hard context.Context, p *phase) error {
 		return err
 	}
 	return r.finish(ctx, hard, p, stop)
-}
-
-// readBefore takes the readings with which the measured time begins.
-func (r *run) readBefore(p *phase) {
-	p.before, p.stalled, p.dropped = vitals.Read(), r.eng.Stalled(), r.eng.Dropped()
-	_, p.busiest = r.eng.Connections()
 }
 
 // ready makes a phase the one that is carried out. The context that it returns ends with the load.
@@ -353,6 +339,6 @@ func (r *run) settle(hard context.Context, p *phase) {
 // wait blocks until nothing is in flight, and notes that as the end of the phase. When ctx ends, it cuts what is in flight.
 func (r *run) wait(ctx context.Context, p *phase) {
 	_ = r.eng.Wait(ctx)
-	p.after, p.ended = vitals.Read(), clock.Now()
+	p.after, p.ended = profile.ReadState(r.eng), clock.Now()
 	r.eng.Sync(func() { r.endFleet(p) })
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/redline-bench/redline/internal/engine"
 	"github.com/redline-bench/redline/internal/llm"
 	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/profile"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/vitals"
 )
@@ -51,9 +52,8 @@ type requests interface {
 	Stop()
 	Wait(ctx context.Context) error
 	InFlight() int
-	Stalled() time.Duration
-	Dropped() uint64
-	Connections() (n int, busiest time.Duration)
+	Flights() []engine.Flight
+	profile.Counters
 	Failed() <-chan struct{}
 	Failures() []engine.Failure
 	GivenUp() *engine.StallError

@@ -60,7 +60,7 @@ func (q *Share) Start(ctx context.Context, cfg Config, lv Level, warm bool, begi
 	})
 	stop, err := r.start(loading, p, func(ctx context.Context) (int64, error) {
 		at, err := begin(ctx)
-		p.start, p.measured = at, at
+		p.start = at
 		return at, err
 	})
 	if err != nil {

@@ -20,7 +20,6 @@ import (
 	"github.com/redline-bench/redline/internal/llm/load"
 	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/plan"
-	"github.com/redline-bench/redline/internal/profile"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/segment"
@@ -157,14 +156,31 @@ func (c *crew) Look(fn func()) {
 	fn()
 }
 
-func (c *crew) Readings() []profile.Reading {
-	out := make([]profile.Reading, len(c.parts))
+func (c *crew) Readings() []measure.Reading {
+	out := make([]measure.Reading, len(c.parts))
 	for i := range out {
-		out[i] = profile.Reading{Name: fmt.Sprintf("w%d", i), At: clock.Now(), MaxProcs: 2}
+		out[i] = measure.Reading{Name: fmt.Sprintf("w%d", i), At: clock.Now(), MaxProcs: 2}
 		out[i].Connections, out[i].Busiest = c.parts[i].Engine().Connections()
 	}
 	if c.lost.Load() {
 		out[len(out)-1].Lost = "it sent nothing for 4.4s"
+	}
+	return out
+}
+
+func (c *crew) Sent() (n uint64) {
+	for _, p := range c.parts {
+		n += p.Engine().Sent()
+	}
+	return n
+}
+
+func (c *crew) Flights() (out []engine.Flight) {
+	for i, p := range c.parts {
+		for _, f := range p.Engine().Flights() {
+			f.Slot = f.Slot*len(c.parts) + i
+			out = append(out, f)
+		}
 	}
 	return out
 }
@@ -180,6 +196,7 @@ func (c *crew) Worker(slot uint32) int      { return int(slot) % len(c.parts) }
 func (c *crew) Broken() error               { return c.broken }
 func (c *crew) Failed() <-chan struct{}     { return c.failed }
 func (c *crew) Stalled() time.Duration      { return 0 }
+func (c *crew) Behind() time.Duration       { return 0 }
 func (c *crew) Dropped() uint64             { return 0 }
 func (c *crew) ClearFailures()              {}
 func (c *crew) Close() error                { return nil }

@@ -5,9 +5,9 @@ import (
 
 	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/measure"
+	"github.com/redline-bench/redline/internal/profile"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/result"
-	"github.com/redline-bench/redline/internal/vitals"
 )
 
 // watching is how far Config.Watch has looked at the measurement.
@@ -52,7 +52,7 @@ func (r *run) watched(p *phase, now int64) bool {
 	}
 	s := measure.Sight{Elapsed: elapsed, Backlog: r.eng.InFlight(), Down: down}
 	r.eng.Sync(func() {
-		s.Requests, s.Failures, s.Median = w.ended-w.failed, w.failed, r.win.Median()
+		s.Requests, s.Failures, s.Median = w.ended-w.failed, w.failed, r.rec.Median()
 		if took := elapsed - w.seen.at; took > 0 {
 			s.Rate = float64(w.ended-w.seen.ended) / took.Seconds()
 		}
@@ -60,8 +60,8 @@ func (r *run) watched(p *phase, now int64) bool {
 	})
 	s.Level = func(float64) (lv *result.Level, reasons []result.Reason) {
 		r.look(func(now int64) {
-			p.after, p.ended = vitals.Read(), now
-			out := r.outcome()
+			p.after, p.ended = profile.ReadState(r.eng), now
+			out := r.outcome(profile.InFlightAt(now, r.eng.Flights(), r.hold.records()))
 			lv, reasons = &out.Level, out.Reasons
 		})
 		return lv, reasons
@@ -77,9 +77,6 @@ func (r *run) watched(p *phase, now int64) bool {
 
 // measureFrom begins the measured time anew.
 func (r *run) measureFrom(p *phase, now int64) {
-	r.readBefore(p)
-	r.eng.Sync(func() {
-		p.measured, p.startedBefore = now, p.started.Load()
-		r.begin(p, now)
-	})
+	p.from = profile.ReadState(r.eng)
+	r.eng.Sync(func() { r.begin(p, now) })
 }

@@ -49,7 +49,8 @@ func (s *Server) generate(x *exchange) (any, error) {
 		return nil, err
 	}
 	if strings.HasSuffix(x.URL.Path, "_stream") {
-		return nil, s.stream(x, m, r, responses, script)
+		s.stream(x, m, r, responses, script)
+		return nil, nil
 	}
 	s.whole(x, m, r, responses)
 	s.Log.Add(received, reqlog.Entry{Model: m.Name(), ID: r.ID, Parent: x.Request.Header.Get("Traceparent")})
@@ -142,11 +143,11 @@ var (
 )
 
 // stream writes each response as an event as soon as it comes.
-func (s *Server) stream(x *exchange, m *model.Model, r *infer.Request, responses *infer.Mailbox, script stream.Script) error {
+func (s *Server) stream(x *exchange, m *model.Model, r *infer.Request, responses *infer.Mailbox, script stream.Script) {
 	x.sent = true
 	if script.Status != 0 {
 		x.send(script.Status, jsonType, errorBody(errOnPurpose))
-		return nil
+		return
 	}
 	out := stream.New(x.ResponseWriter, script)
 	out.Log = s.Log.On()
@@ -162,7 +163,6 @@ func (s *Server) stream(x *exchange, m *model.Model, r *infer.Request, responses
 	if out.Cut() || errors.Is(err, stream.ErrCut) {
 		panic(http.ErrAbortHandler) // the way of net/http to end a connection within a response
 	}
-	return nil
 }
 
 // events sends the responses until the last one, or until the script or the client ends the stream.

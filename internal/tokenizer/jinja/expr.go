@@ -147,12 +147,11 @@ func (p *parser) primary() expr {
 	p.pos++
 	switch t.kind {
 	case tString:
-		text := t.text
-		for p.peek().kind == tString { // strings side by side are one
-			text += p.peek().text
-			p.pos++
+		var text strings.Builder
+		for text.WriteString(t.text); p.peek().kind == tString; p.pos++ { // strings side by side are one
+			text.WriteString(p.peek().text)
 		}
-		return constant(text)
+		return constant(text.String())
 	case tNumber:
 		return constant(parseNumber(t.text))
 	case tName:

@@ -1,8 +1,6 @@
 package calibration
 
 import (
-	"time"
-
 	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/plan"
@@ -15,10 +13,8 @@ import (
 // Watch measures a periodic load, which has no level of its own: every request goes through its exporter.
 type Watch struct {
 	profile.Exporter
-	win    *measure.Window
-	from   int64
-	before vitals.Reading
-	level  result.Level
+	rec   *measure.Recorder
+	level result.Level
 }
 
 // Watched puts a Watch before the exporter of a periodic load. Any other load keeps its exporter, and the Watch is nil.
@@ -27,7 +23,7 @@ func Watched(p *plan.Plan, exporter profile.Exporter) (profile.Exporter, *Watch)
 		return exporter, nil
 	}
 	w := &Watch{
-		Exporter: exporter, win: measure.NewWindow(measure.Setup{Streaming: true}),
+		Exporter: exporter, rec: measure.New(measure.Config{Setup: measure.Setup{Streaming: true}}),
 		level: result.Level{Mode: plan.PeriodicConcurrency, Concurrency: p.Load.Periodic.End},
 	}
 	return w, w
@@ -35,23 +31,22 @@ func Watched(p *plan.Plan, exporter profile.Exporter) (profile.Exporter, *Watch)
 
 // Begin implements profile.Exporter.
 func (w *Watch) Begin(mode plan.Mode, concurrency int, rate float64) error {
-	w.from, w.before = clock.Now(), vitals.Read()
-	w.win.Begin(w.from)
+	s := measure.State{At: clock.Now(), Vitals: vitals.Read()}
+	w.rec.Begin(s.At, &s)
 	return w.Exporter.Begin(mode, concurrency, rate)
 }
 
 // Request implements profile.Exporter.
 func (w *Watch) Request(r *record.Record, events []record.Event, data []byte) error {
-	w.win.Add(r)
+	w.rec.Add(r)
 	return w.Exporter.Request(r, events, data)
 }
 
 // End implements profile.Exporter.
 func (w *Watch) End(boundaries []int64) error {
-	took, usage := time.Duration(clock.Now()-w.from), vitals.Read().Since(w.before)
-	w.level.Client = w.win.Client(took)
-	w.level.Health = w.win.Health(measure.Load{Wall: took, Usage: usage})
-	w.level.Windows = []result.Window{{Client: w.level.Client}}
+	s := measure.State{At: clock.Now(), Vitals: vitals.Read()}
+	w.rec.End(s.At, &s, nil)
+	w.level, _ = w.rec.Level(w.level, &measure.Asked{})
 	return w.Exporter.End(boundaries)
 }
 
