@@ -118,6 +118,27 @@ func TestReliabilityPageIsTrue(t *testing.T) {
 	}
 }
 
+// docs/troubleshooting.md quotes messages that the tests have seen.
+func TestTroubleshootingQuotes(t *testing.T) {
+	_, section, _ := strings.Cut(read(t, "docs/troubleshooting.md"), "\n## The run does not start\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	tests := read(t, "e2e/testdata/script/troubleshooting.txtar") + read(t, "internal/llm/load/load_test.go") + read(t, "e2e/kserve/kserve_test.go")
+	tests = strings.NewReplacer("\\?", "?", "''", "'").Replace(tests)
+	for line := range strings.SplitSeq(section, "\n") {
+		symptom, _, _ := strings.Cut(strings.TrimPrefix(line, "| "), " |")
+		for i, quote := range strings.Split(symptom, "`") {
+			if i%2 == 0 || !strings.Contains(quote, " ") {
+				continue
+			}
+			for part := range strings.SplitSeq(quote, "…") {
+				if part = strings.TrimSuffix(strings.TrimSpace(part), ":"); !strings.Contains(tests, part) {
+					t.Errorf("no test has seen %q of the quoted message %q", part, quote)
+				}
+			}
+		}
+	}
+}
+
 // The lists of lab notes and decisions name every page of their folders.
 func TestListsOfPages(t *testing.T) {
 	for _, folder := range []string{"docs/lab", "docs/adr"} {

@@ -12,7 +12,7 @@
 //
 // The options are those of the command `redline profile`, which docs/flags.md lists; the measurement is the same. Nothing is
 // printed, no signal is caught, no environment variable is read, and the run is not kept in the history. Options that need the
-// redline program itself (--embedded, --calibrate) or redline-native fail.
+// redline program itself (--embedded, --calibrate) or redline-native fail: Parse returns the error.
 package redline
 
 import (
@@ -48,8 +48,25 @@ func Parse(options ...string) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := needsProgram(pl); err != nil {
+		return nil, err
+	}
 	p.plan, p.line = pl.With(func(pl *plan.Plan) { pl.Outcome.NoHistory = true }), notes.CommandLine
 	return p, nil
+}
+
+// needsProgram is the error of a plan that needs the redline program beside this one.
+func needsProgram(p *plan.Plan) error {
+	what := profile.NeedsNative(p)
+	switch {
+	case p.Target.Embedded:
+		what = "--embedded"
+	case p.Measure.Calibrate:
+		what = "--calibrate"
+	case what == "":
+		return nil
+	}
+	return fmt.Errorf("%s needs the redline program, which a Go program does not have: leave it out, or use the redline program", what)
 }
 
 // Run loads the server and returns what was measured. When ctx ends, Run sends no more requests, gives those in flight up to

@@ -83,6 +83,9 @@ func TestWhatCannotBeDoneIsSaid(t *testing.T) {
 	}
 	f("--no-such-option", "--no-such-option")
 	f("127.0.0.1:1", "-m", "simple", "-u", "127.0.0.1:1")
-	f("use the redline program", "-m", "simple", "--embedded")
-	f("use the redline program", "-m", "simple", "--shared-memory", "cuda")
+	for _, options := range [][]string{{"--embedded"}, {"--calibrate", "-u", "127.0.0.1:1"}, {"--shared-memory", "cuda"}} {
+		if _, err := redline.Parse(append(options, "-m", "simple")...); err == nil || !strings.Contains(err.Error(), options[0]) || !strings.Contains(err.Error(), "use the redline program") {
+			t.Errorf("Parse with %v: %v", options, err)
+		}
+	}
 }

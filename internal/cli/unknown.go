@@ -20,6 +20,8 @@ func noCommand(name string) error {
 		hint = "a command comes first: 'redline inspect -u " + name + "' lists the models of this server"
 	case instead != "":
 		hint = instead
+	case slices.Contains(topicNames(), name):
+		hint = "'redline help " + name + "' explains this task"
 	default:
 		if near := option.Near(name, commandNames()); len(near) > 0 {
 			hint = fmt.Sprintf("did you mean 'redline %s'?", strings.Join(near, "' or 'redline "))

@@ -70,7 +70,7 @@ type Report struct {
 	B          []Side  `json:"b"`
 	Confidence float64 `json:"confidence"`
 	Finding    Finding `json:"finding"`
-	// Headline sums up all rows in a sentence that begins with "B is".
+	// Headline sums up all rows in a sentence about B.
 	Headline string `json:"headline"`
 	Rows     []Row  `json:"rows"`
 	// Remarks say what the reader should know before the numbers: other workloads and goodput bounds first, then runs that
@@ -223,14 +223,17 @@ func (rep *Report) remark() {
 	for _, s := range all[1:] {
 		differ := Differences(first, s.Run)
 		other := s.Run.Workload != first.Workload && s.Run.Workload != "" && first.Workload != ""
-		if other {
-			rep.Remarks = append(rep.Remarks, fmt.Sprintf("%s sent a different workload than %s", s.Name, all[0].Name))
+		if differ == "" && other && first.Plan != nil && s.Run.Plan != nil {
+			differ = OtherData
 		}
-		switch {
-		case differ != "":
-			rep.Remarks = append(rep.Remarks, fmt.Sprintf("%s has other options than %s: %s", s.Name, all[0].Name, differ))
-		case other && first.Plan != nil && s.Run.Plan != nil:
-			rep.Remarks = append(rep.Remarks, OtherData)
+		what := "has other options"
+		if other {
+			what = "sent a different workload"
+		}
+		if remark := fmt.Sprintf("%s %s than %s", s.Name, what, all[0].Name); differ != "" {
+			rep.Remarks = append(rep.Remarks, remark+": "+differ)
+		} else if other {
+			rep.Remarks = append(rep.Remarks, remark)
 		}
 	}
 	for _, s := range all[1:] {

@@ -168,7 +168,10 @@ func (r *Row) side(alpha, margin float64) int {
 // bound fills in the interval for a probability of error of alpha.
 func (r *Row) bound(alpha float64) {
 	if r.contrast.reach != nil {
-		r.Low, r.High, _ = r.contrast.bounds(1 - alpha)
+		var bounded bool
+		if r.Low, r.High, bounded = r.contrast.bounds(1 - alpha); !bounded {
+			r.Why = "a run is too short"
+		}
 	}
 }
 

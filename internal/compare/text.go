@@ -69,7 +69,7 @@ func (rep *Report) conclusion() string {
 	case worse != "":
 		return "B is worse than A: " + worse
 	case rep.Finding == Unknown:
-		return "B is perhaps no different from A, but this comparison cannot tell: " + rep.Unseen(rep.least)
+		return "this comparison cannot tell whether B differs from A: " + rep.Unseen(rep.least)
 	case rep.least > 0:
 		return fmt.Sprintf("B may differ from A by less than %g %%", rep.least*100)
 	}

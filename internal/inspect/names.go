@@ -86,8 +86,7 @@ func hint(models []service.ListedModel, asked, version string) string {
 	case why != "":
 		return why
 	case len(ready) > 0:
-		slices.SortStableFunc(ready, func(a, b string) int { return commonPrefix(b, asked) - commonPrefix(a, asked) })
-		return "; the server has " + joinFew(ready)
+		return "; the server has " + Few(ready, asked)
 	case len(rest) > 0:
 		return "; the server has loaded none of its models: " + joinFew(rest)
 	}
@@ -99,6 +98,13 @@ func because(m service.ListedModel) string {
 		return ""
 	}
 	return ": " + cleantext.Cut(m.Reason, 120)
+}
+
+// Few names models in place of one that is not there: those first whose names begin as it does, and not all of many.
+func Few(names []string, asked string) string {
+	names = slices.Clone(names)
+	slices.SortStableFunc(names, func(a, b string) int { return commonPrefix(b, asked) - commonPrefix(a, asked) })
+	return joinFew(names)
 }
 
 // commonPrefix is the number of characters that two names have in common at their beginning.

@@ -80,7 +80,10 @@ func (r *reader) loads(l *load, whose string) []field {
 	}
 	return []field{
 		{"rate", "requests per second " + whose + "; needs duration", number(0), noted(func(n *yaml.Node) { l.rate = r.positive(n) })},
-		{"duration", "how long rate holds, such as 2m; a number without a unit is in seconds", length(), noted(func(n *yaml.Node) { l.duration = r.text(n) })},
+		{"duration", "how long rate holds, such as 2m; a number without a unit is in seconds", length(), noted(func(n *yaml.Node) {
+			l.duration = r.text(n)
+			r.length("duration", l.duration)
+		})},
 		{"stages", "rates " + whose + " that follow one another", list(ref("stage")), noted(func(n *yaml.Node) { l.stages = r.stages(n) })},
 	}
 }

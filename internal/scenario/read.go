@@ -93,6 +93,15 @@ func (r *reader) mapping(n *yaml.Node, what string, fields []field) bool {
 	return len(r.faults) == before
 }
 
+// hasOnly tells whether an object has no keys but these.
+func hasOnly(n *yaml.Node, fields []field) bool {
+	only := n.Kind == yaml.MappingNode
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		only = only && slices.ContainsFunc(fields, func(f field) bool { return f.name == n.Content[i].Value })
+	}
+	return only
+}
+
 // pairs calls do for each key of an object. Each key may stand once.
 func (r *reader) pairs(n *yaml.Node, what string, do func(key, value *yaml.Node)) {
 	if n.Kind == yaml.AliasNode {
@@ -305,7 +314,9 @@ func (r *reader) classes(n *yaml.Node) []Class {
 			r.fault(key, "%q names all classes together in reports: choose another name", Whole)
 		}
 		before := len(r.faults)
-		if r.mapping(value, "a class", r.class(&c)) && c.Command == nil {
+		keys := r.class(&c)
+		r.mapping(value, "a class", keys)
+		if c.Command == nil && hasOnly(value, keys) {
 			r.fault(key, "the class %q needs %s with the options of that command", c.Name, r.commands())
 		}
 		c.broken = len(r.faults) > before

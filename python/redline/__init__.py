@@ -23,7 +23,7 @@ A keyword argument is an option of the command, with ``-`` written as ``_``:
 """
 
 from ._errors import Interrupted, NoRequests, NotJudged, RedlineError, RuleFailed, Unstable
-from ._program import program
+from ._program import __version__, program
 from ._result import Check, Latency, Level, Metric, Records, Result
 from ._run import Output, find, llm, measure, profile, run, tune, version
 
@@ -41,6 +41,7 @@ __all__ = [
     "Result",
     "RuleFailed",
     "Unstable",
+    "__version__",
     "find",
     "llm",
     "measure",

@@ -7,9 +7,21 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+from importlib import metadata
 from typing import Iterator, NoReturn
 
 _NAME = "redline.exe" if os.name == "nt" else "redline"
+
+
+def _version() -> str:
+    """The version of this package, or 0+clone where it is not installed, as in a clone of the source."""
+    try:
+        return metadata.version("redline-bench")
+    except metadata.PackageNotFoundError:
+        return "0+clone"
+
+
+__version__ = _version()
 
 
 def program() -> str:

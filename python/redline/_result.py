@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 _MS = 1e-6  # milliseconds per nanosecond
 
 
+_FRAMES = "frames and records need pandas and pyarrow: pip install 'redline-bench[frames]'"
+
+
 class Latency:
     """Latencies of a level in milliseconds."""
 
@@ -30,6 +33,9 @@ class Latency:
         """The latency at a percentile. Raises KeyError if it was not computed."""
         return self.percentiles_ms[p]
 
+    def __repr__(self) -> str:
+        return "<redline.Latency avg %.4g ms, max %.4g ms>" % (self.avg_ms, self.max_ms)
+
 
 class Metric:
     """A measured quantity with a name, such as time_to_first_token."""
@@ -45,6 +51,9 @@ class Metric:
     def percentiles(self) -> Dict[float, float]:
         """All percentiles that were computed, in the unit of the metric. Empty for a single number, such as a rate."""
         return {point["p"]: point["v"] for point in (self.data.get("dist") or {}).get("percentiles") or []}
+
+    def __repr__(self) -> str:
+        return "<redline.Metric %s, avg %.4g %s>" % (self.tag, self.avg, self.unit)
 
 
 class Level:
@@ -90,6 +99,10 @@ class Level:
                 row["%s_p%g" % (tag, p)] = value
         return row
 
+    def __repr__(self) -> str:
+        load = "rate %g" % self.rate if self.rate else "%s %s" % (self.mode, self.concurrency) if self.concurrency else self.mode
+        return "<redline.Level %s, %d requests, %.4g inferences/s, avg %.4g ms>" % (load, self.requests, self.throughput, self.latency.avg_ms)
+
 
 class Check(NamedTuple):
     """The outcome of one rule at one level, or of one comparison with a baseline."""
@@ -108,17 +121,26 @@ class Records:
 
     def frame(self, columns: Optional[Sequence[str]] = None) -> "pandas.DataFrame":
         """All requests, or some columns of them, as a DataFrame."""
-        import pyarrow.parquet
+        try:
+            import pyarrow.parquet
 
+            import pandas  # noqa: F401  # to_pandas needs it
+        except ImportError as error:
+            raise ImportError(_FRAMES) from error
         frame: "pandas.DataFrame" = pyarrow.parquet.read_table(self.path, columns=columns).to_pandas()
         return frame
 
     def batches(self, size: int = 65536, columns: Optional[Sequence[str]] = None) -> Iterator[Any]:
         """The requests as pyarrow record batches, so that a file larger than the memory can be read."""
-        import pyarrow.parquet
-
+        try:
+            import pyarrow.parquet
+        except ImportError as error:
+            raise ImportError(_FRAMES) from error
         with pyarrow.parquet.ParquetFile(self.path) as file:
             yield from file.iter_batches(batch_size=size, columns=columns)
+
+    def __repr__(self) -> str:
+        return "<redline.Records %s>" % self.path
 
 
 class Result:
@@ -164,9 +186,12 @@ class Result:
 
     def frame(self) -> "pandas.DataFrame":
         """One row per level as a pandas DataFrame."""
-        import pandas
-
+        try:
+            import pandas
+        except ImportError as error:
+            raise ImportError(_FRAMES) from error
         return pandas.DataFrame([level.row() for level in self.levels])
 
     def __repr__(self) -> str:
-        return "<redline.Result %s, %d levels>" % (self.verdict, len(self.levels))
+        levels = len(self.levels)
+        return "<redline.Result %s, %d level%s>" % (self.verdict, levels, "" if levels == 1 else "s")

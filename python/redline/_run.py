@@ -21,6 +21,9 @@ class Output(NamedTuple):
     stderr: str
     exit_code: int
 
+    def __repr__(self) -> str:
+        return "<redline.Output exit code %d, %d lines>" % (self.exit_code, self.stdout.count("\n"))
+
 
 def profile(**options: Any) -> Result:
     """Runs ``redline profile``: loads a server and measures throughput, latency and failures."""

@@ -7,12 +7,15 @@ import sys
 import redline
 
 assert redline.version()["arch"] == sys.argv[2], redline.version()
+assert redline.__version__[0].isdigit() and redline.__version__ != "0+clone", redline.__version__
 
 # A result as objects.
 result = redline.profile(m="simple", embedded=True, concurrency_range=2, request_count=40, records="requests.parquet")
 assert result.verdict in ("valid", "client-limited", "too-short"), result.reasons
 assert [level.concurrency for level in result.levels] == [2], result.data
 level = result.levels[0]
+for thing in (result, level, level.latency, result.records, redline.run("version")):
+    assert repr(thing).startswith("<redline.") and len(repr(thing)) < 100, repr(thing)
 assert level.requests == 40 and level.failed == 0 and level.throughput > 0
 assert 0 < level.latency.min_ms <= level.latency.percentile_ms(50) <= level.latency.percentile_ms(99) <= level.latency.max_ms
 assert "Request concurrency: 2" in result.text and "profile" in result.command_line
@@ -54,6 +57,13 @@ else:
 
 # Any other command.
 assert "Usage: redline compare" in redline.run("help", "compare").stdout
+
+# Without pandas, the error says how to get it.
+try:
+    result.frame()
+except ImportError as error:
+    assert "pip install 'redline-bench[frames]'" in str(error), error
+    assert not os.environ.get("FRAMES"), error
 
 if os.environ.get("FRAMES"):
     with open(sys.argv[1], encoding="utf-8") as file:

@@ -57,6 +57,9 @@ func (r *run) conclude(limits [][]result.Reason, stopped string, err error) {
 	if err != nil {
 		r.res.Error = err.Error()
 	}
+	if err == nil && r.answers() == 0 && !r.idle() {
+		r.stranger = r.identify()
+	}
 	r.res.Verdict = r.verdict(limits, stopped, err)
 }
 
@@ -82,8 +85,8 @@ func (r *run) noAnswer() error {
 		if len(f) == 0 {
 			continue
 		}
-		if what := r.stranger(f[0].Class); what != "" {
-			return fmt.Errorf("no request succeeded: %s", what)
+		if r.stranger != "" {
+			return fmt.Errorf("no request succeeded: %s", r.stranger)
 		}
 		said := ""
 		if r.opts.blocks() || r.opts.Outcome.Quiet { // else the verdict has it
@@ -99,11 +102,16 @@ func (r *run) noAnswer() error {
 	return errors.New("no request was made: the prompts are used up, or the time was too short")
 }
 
-// stranger says what the server is, if it is none of language models.
-func (r *run) stranger(class string) string {
-	switch class {
-	case "server 404", "server 405", "protocol":
-		return inspect.Stranger(r.sigs.Soft, r.peer(), class == "protocol")
+// identify says what a server is that refused everything, if it is none of language models.
+func (r *run) identify() string {
+	for i := range r.res.Levels {
+		for _, f := range r.res.Levels[i].Failures {
+			switch f.Class {
+			case "server 404", "server 405", "protocol":
+				return inspect.Stranger(r.sigs.Soft, r.peer(), f.Class == "protocol")
+			}
+			return ""
+		}
 	}
 	return ""
 }
@@ -111,6 +119,8 @@ func (r *run) stranger(class string) string {
 // advice is what to try after a refusal; empty if nothing is known.
 func (r *run) advice(class, text string) string {
 	switch {
+	case r.stranger != "":
+		return r.stranger
 	case strings.Contains(text, "--enable-auto-tool-choice"):
 		return "start vLLM with --enable-auto-tool-choice --tool-call-parser NAME, or add --extra-inputs tool_choice:none, which leaves the tools in the prompt"
 	case class == "server 401" || class == "server 403":

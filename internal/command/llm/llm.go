@@ -90,7 +90,9 @@ type run struct {
 	lost    error // files that could not be written
 	// serverGone: failed requests ended the last level.
 	serverGone bool
-	lesson     *lesson // of a warm-up, about the lengths of prompts; nil: none, or its end was told
+	// stranger says what the server is, if it is none of language models.
+	stranger string
+	lesson   *lesson // of a warm-up, about the lengths of prompts; nil: none, or its end was told
 	// together is what a class of a scenario shares with the others; nil in a run of its own.
 	together *class.Together
 }

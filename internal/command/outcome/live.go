@@ -27,6 +27,8 @@ type live struct {
 	page    *dash.Server
 	metrics *dash.Metrics
 
+	announce func() // names the addresses, once: when the load runs, and not where a check ends the run before
+
 	mu   sync.Mutex    // the classes of a scenario report from goroutines of their own
 	res  result.Result // what is over
 	last time.Time
@@ -45,7 +47,6 @@ func openLive(ctx context.Context, p *command.IO, opts plan.Outcome, t *telemetr
 		}
 		l.page = s
 		s.Show(&page.View{Name: "redline", Live: true, Levels: []page.LevelView{}})
-		fmt.Fprintf(p.Stderr, "live page: %s\n", s.URL())
 	}
 	if opts.MetricsListen != "" {
 		m, err := dash.ListenMetrics(ctx, opts.MetricsListen, p.Secrets, t.tally, t.run...)
@@ -54,8 +55,15 @@ func openLive(ctx context.Context, p *command.IO, opts plan.Outcome, t *telemetr
 			return nil, fmt.Errorf("%w; use --metrics-listen to choose another address", err)
 		}
 		l.metrics = m
-		fmt.Fprintf(p.Stderr, "metrics: %s\n", m.URL())
 	}
+	l.announce = sync.OnceFunc(func() {
+		if l.page != nil {
+			fmt.Fprintf(p.Stderr, "live page: %s\n", l.page.URL())
+		}
+		if l.metrics != nil {
+			fmt.Fprintf(p.Stderr, "metrics: %s\n", l.metrics.URL())
+		}
+	})
 	return l, nil
 }
 
@@ -101,6 +109,7 @@ func (l *live) levelEnds(lv *result.Level) {
 }
 
 func (l *live) show(current *result.Level) {
+	l.announce()
 	res := l.res
 	res.EndUnixNs = time.Now().UnixNano()
 	if current != nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/redline-bench/redline/internal/gate"
+	"github.com/redline-bench/redline/internal/llm/metric"
 	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/scenario"
 )
@@ -13,7 +14,7 @@ func (r *run) makeRules(fault func(scenario.Position, error)) {
 	add := func(list []scenario.Text, class string, sample *gate.Sample) {
 		for _, t := range list {
 			rule, err := gate.Parse(t.Value)
-			if err == nil && sample != nil {
+			if err == nil {
 				err = rule.Fits(sample)
 			}
 			if err != nil {
@@ -31,14 +32,18 @@ func (r *run) makeRules(fault func(scenario.Position, error)) {
 	}
 }
 
-// sampleOf has the numbers of a class; nil where its options are wrong.
+// sampleOf has the numbers of a class; where its options are wrong, all that a class can have.
 func (r *run) sampleOf(c *scenario.Class) *gate.Sample {
 	for _, m := range r.classes {
 		if m.Class == c {
 			return m.load.Sample()
 		}
 	}
-	return nil
+	lv := measure.Sample(nil, true)
+	if c.Command == nil || c.Command.Name == "llm" {
+		lv.Metrics = metric.Sample(metric.Options{Goodput: make([]metric.Objective, 1)}, true)
+	}
+	return &gate.Sample{Level: lv}
 }
 
 // wholeSample has the numbers of all classes together.

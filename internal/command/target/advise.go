@@ -111,6 +111,9 @@ func modelsThere(ctx context.Context, svc service.Service, t *plan.Target, e *se
 	return cmp.Or(inspect.Unknown(ctx, svc, t.Model, t.Version), "; check that -m names a model that is loaded there")
 }
 
+// Few names some of a server's models in place of one that is not among them.
+func Few(names []string, asked string) string { return inspect.Few(names, asked) }
+
 // Reason is why a service failed, in one line.
 func Reason(e *service.Error) string {
 	if e.Text == "" && e.Err != nil {

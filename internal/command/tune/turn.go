@@ -11,6 +11,7 @@ import (
 
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/command/search"
+	"github.com/redline-bench/redline/internal/command/target"
 	"github.com/redline-bench/redline/internal/convert"
 	"github.com/redline-bench/redline/internal/secret"
 	"github.com/redline-bench/redline/internal/service"
@@ -122,7 +123,7 @@ func allThere(list []*session) error {
 	names := convert.All(append(ready, unready...), func(m service.ListedModel) string { return m.Name })
 	for _, s := range list {
 		if !slices.Contains(names, s.turn) {
-			return fmt.Errorf("the server at %s has no model %q; it has %s", secret.PublicURL(pl.Target.URL), s.turn, strings.Join(names, ", "))
+			return fmt.Errorf("the server at %s has no model %q; it has %s", secret.PublicURL(pl.Target.URL), s.turn, target.Few(names, s.turn))
 		}
 	}
 	return nil

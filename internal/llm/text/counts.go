@@ -17,9 +17,11 @@ type Hints struct{ Longer, Shorter string }
 // Counts prints the sources of token counts, and warnings about counts and lengths that need an explanation.
 func Counts(w io.Writer, out *load.Outcome, hints Hints, color bool) {
 	c := out.Collector
-	fmt.Fprintf(w, "  Token counts: input from %s%s; output from %s%s\n",
-		origins(c.Origins(metric.Inputs)), template(out), origins(c.Origins(metric.Outputs)), tokenizerDiff(c))
 	n, prompts := c.Requests(), c.Prompts()
+	if n > 0 {
+		fmt.Fprintf(w, "  Token counts: input from %s%s; output from %s%s\n",
+			origins(c.Origins(metric.Inputs)), template(out), origins(c.Origins(metric.Outputs)), tokenizerDiff(c))
+	}
 	mark := "Warning:"
 	if color {
 		mark = "\x1b[33mWarning:\x1b[0m"
