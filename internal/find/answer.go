@@ -89,7 +89,7 @@ func (s *Search) capacity(tier int) Capacity {
 	c.Held = s.best(tier)
 	if c.Held != nil {
 		c.Value = c.Held.Load
-		c.Confirmed = c.Held.Purpose == Confirm && s.belief(tier).holds(c.Value) >= AnswerLevel
+		c.Confirmed = c.Held.Purpose == Confirm && s.likelyHolds(c.Value, tier) >= AnswerLevel
 		c.Interval.Low = min(c.Interval.Low, c.Value)
 		c.Unsure = c.Held.Judgments[tier].Needs
 	}
@@ -123,16 +123,19 @@ func (s *Search) outcome(c *Capacity, tier int) (o Outcome, limitedBy string) {
 	return AtLeast, ""
 }
 
-// best is a probe at the load of the answer: the highest that held and is likely to hold, or where none is likely the likeliest. A
-// confirmation tells most about its load, and then the probe that measured for longest.
+// best is a probe at the load of the answer: the highest that held where none failed, or else the highest that held and is likely to hold,
+// or where none is likely the likeliest. A confirmation tells most about its load, and then the probe that measured for longest.
 func (s *Search) best(tier int) *Probe {
 	var best *Probe
-	most := 0.0
+	most, failed := 0.0, s.failed(tier)
 	for _, p := range s.counted() {
 		if p.Judgments[tier].Verdict != Holds {
 			continue
 		}
-		belief := min(s.belief(tier).holds(p.Load), answerBelief)
+		belief := answerBelief
+		if failed > 0 {
+			belief = min(s.likelyHolds(p.Load, tier), answerBelief)
+		}
 		switch {
 		case best == nil || belief > most:
 			best, most = p, belief

@@ -9,6 +9,7 @@ const (
 	mostProbes      = 40 // of a tier
 	mostConfirms    = 3
 	toldProbes      = 3
+	sameProbes      = 6 // of one load, sure or not
 	farFactor       = 5.0 // an objective that is kept by it is far from its limit
 	growth          = 2.0
 	flatShare       = 0.8
@@ -255,25 +256,27 @@ func (s *Search) sure(load float64, tier int) bool {
 	return measured >= s.conf.MaxTime
 }
 
-// told tells whether a load was decided so often that one more probe tells nothing new.
+// told tells whether a load was decided so often that one more probe tells nothing new. A load that is undecided again and again is
+// too near to the limit.
 func (s *Search) told(load float64, tier int) bool {
-	times := 0
+	same, decided := 0, 0
 	for _, p := range s.counted() {
-		if p.Load == load && p.Judgments[tier].Decided {
-			times++
+		if p.Load != load {
+			continue
+		}
+		if same++; p.Judgments[tier].Decided {
+			decided++
 		}
 	}
-	return times >= toldProbes
+	return decided >= toldProbes || same >= sameProbes
 }
 
 // bisect is the load that the capacity is as likely above as below.
 func (s *Search) bisect(tier int) float64 {
 	load := s.belief(tier).likely(0.5)
-	if s.conf.Whole {
-		load = math.Floor(load)
-		if iv := s.interval(tier); load <= iv.Low && iv.High-iv.Low > 1 { // a load that is sure to hold tells nothing new
-			load = iv.Low + 1
-		}
+	if s.conf.Whole { // the ends of the interval tell nothing new
+		iv := s.interval(tier)
+		load = max(min(math.Floor(load), iv.High-1), iv.Low+1)
 	}
 	return min(max(load, s.conf.Lowest), s.conf.Highest)
 }
@@ -285,8 +288,11 @@ func (s *Search) confirmLoad(tier int) float64 {
 		return s.conf.Highest
 	}
 	load := s.round(b.likely(confirmBelief))
+	if s.conf.Whole {
+		load = max(load, s.interval(tier).Low)
+	}
 	for _, p := range s.counted() { // one that has held already is taken instead
-		if p.Purpose == Confirm && p.Judgments[tier].Verdict == Holds && b.holds(p.Load) >= confirmBelief && p.Load >= load/(1+s.conf.Resolution) {
+		if p.Purpose == Confirm && p.Judgments[tier].Verdict == Holds && s.likelyHolds(p.Load, tier) >= confirmBelief && p.Load >= load/(1+s.conf.Resolution) {
 			load = p.Load
 		}
 	}
@@ -300,7 +306,7 @@ func (s *Search) confirmed(tier int) (done bool, runs int) {
 			continue
 		}
 		runs++
-		done = done || p.Judgments[tier].Verdict == Holds && s.belief(tier).holds(p.Load) >= confirmedLeast
+		done = done || p.Judgments[tier].Verdict == Holds && s.likelyHolds(p.Load, tier) >= confirmedLeast
 	}
 	return done, runs
 }
@@ -311,9 +317,41 @@ func (s *Search) ends(tier int) (low, high float64) {
 	const tail = (1 - AnswerLevel) / 2
 	low, high = b.likely(1-tail), b.likely(tail)
 	if s.conf.Whole {
-		low, high = math.Floor(low), math.Ceil(high)
+		held, failed := s.decidedEnds(tier)
+		low, high = max(math.Floor(low), held), min(math.Ceil(high), failed)
 	}
 	return low, high
+}
+
+// likelyHolds is how likely the capacity is at least a load. Between whole loads latency may jump, so those that are decided count alone.
+func (s *Search) likelyHolds(load float64, tier int) float64 {
+	if s.conf.Whole {
+		switch held, failed := s.decidedEnds(tier); {
+		case load <= held:
+			return 1
+		case load >= failed:
+			return 0
+		}
+	}
+	return s.belief(tier).holds(load)
+}
+
+// decidedEnds are the highest load that is sure to hold and the lowest that is sure to fail; 0 and infinite where there is none, or where the
+// probes contradict each other.
+func (s *Search) decidedEnds(tier int) (held, failed float64) {
+	failed = math.Inf(1)
+	for _, p := range s.counted() {
+		switch j := &p.Judgments[tier]; {
+		case j.Decided && j.Verdict == Holds:
+			held = max(held, p.Load)
+		case j.Decided && j.Verdict == Fails:
+			failed = min(failed, p.Load)
+		}
+	}
+	if held >= failed {
+		return 0, math.Inf(1)
+	}
+	return held, failed
 }
 
 func (s *Search) wide(tier int) bool {
@@ -324,7 +362,7 @@ func (s *Search) wide(tier int) bool {
 // narrow tells whether the interval of the capacity is as narrow as the resolution.
 func (s *Search) narrow(tier int) bool {
 	low, high := s.ends(tier)
-	if s.conf.Whole { // the headroom is no straight line, so the loads that were probed count
+	if s.conf.Whole { // only loads that were probed are told apart
 		iv := s.interval(tier)
 		low, high = iv.Low, iv.High
 	}

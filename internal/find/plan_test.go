@@ -60,7 +60,7 @@ func TestABacklogThatGrowsIsNoDeadServer(t *testing.T) {
 
 // Whole loads are told apart exactly: the answer is next to a load that fails.
 func TestWholeLoadsAreExact(t *testing.T) {
-	for _, limit := range []float64{1, 2, 5, 13} {
+	for limit := 1.0; limit <= 20; limit++ {
 		s := newSearch(t, find.Config{Tiers: []find.Tier{{Objectives: rules(t, "avg<100ms")}}, Start: 1, Lowest: 1, Highest: 64, Whole: true})
 		a, _ := play(s, constant(limit, nil))
 		if c := a.Capacities[0]; c.Value != limit || c.Interval.Low != limit || c.Interval.High != limit+1 || len(a.Probes) > 15 {

@@ -124,8 +124,8 @@ func (s *session) bracket(c *find.Capacity) string {
 	switch iv := c.Interval; {
 	case iv.Low > 0 && !iv.Open:
 		return fmt.Sprintf("between %s and %s", number(iv.Low), s.load(iv.High))
-	case iv.Low > 0:
-		return "above " + s.load(iv.Low)
+	case iv.Open && c.Value > 0:
+		return "above " + s.load(c.Value)
 	case !iv.Open:
 		return "below " + s.load(iv.High)
 	}
