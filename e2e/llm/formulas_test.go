@@ -75,7 +75,7 @@ func (a *account) request(r *asked, n int) {
 		"input_sequence_length": 6, "output_token_count": float64(texts), "reasoning_token_count": float64(thoughts), "output_sequence_length": length,
 		"thinking_efficiency": float64(thoughts) / float64(texts), "requested_osl": askedTokens, "osl_mismatch_diff_pct": (length - askedTokens) / askedTokens * 100,
 		"usage_prompt_tokens": 6, "usage_completion_tokens": length, "usage_total_tokens": 6 + length, "usage_reasoning_tokens": float64(thoughts),
-		"usage_prompt_cache_read_tokens": 2, "usage_prompt_tokens_diff_pct": 20, "usage_completion_tokens_diff_pct": 0,
+		"usage_prompt_cache_read_tokens": 2, "usage_prompt_tokens_diff_pct": 20, "usage_completion_tokens_diff_pct": 0, "tokenizer_output_diff_pct": 0,
 		"vllm_ttft": ms(r.events[0].at - r.sent), "vllm_e2el": ms(last.at - r.sent), "vllm_tpot": ms(last.at-r.events[0].at) / (length - 1),
 		"guidellm_tpot": latency / length, "guidellm_itl": ms(final-first) / (length - 1), "guidellm_request_latency": ms(r.events[len(r.events)-1].at - r.sent),
 	} {
@@ -249,7 +249,7 @@ func checkFormulas(t *testing.T, s *pinned) error {
 	r := folder(t)
 	url := s.start(t)
 	args := []string{
-		"llm", "-m", "m", "-u", url, "--streaming", "--input-file", r.prompts(t, 60), "--tokenizer", r.words(t), "--use-server-token-count", "--osl", fmt.Sprint(askedTokens),
+		"llm", "-m", "m", "-u", url, "--streaming", "--input-file", r.prompts(t, 60), "--tokenizer", r.templated(t), "--use-server-token-count", "--osl", fmt.Sprint(askedTokens),
 		"--goodput", fmt.Sprintf("ttft:%v itl:%v", goodTTFT, goodITL), "--max-error-rate", "100", "--artifact-dir", "art", "--exports", "all", "--json", "r.json", "--no-history",
 	}
 	if s.open {

@@ -53,6 +53,17 @@ func (r *rig) words(t *testing.T) string {
 	return dir
 }
 
+// templated is a tokenizer of words with a chat template that adds nothing to a prompt.
+func (r *rig) templated(t *testing.T) string {
+	t.Helper()
+	dir := r.words(t)
+	text := `{"chat_template":"{% for m in messages %}{{ m.content }}{% endfor %}"}`
+	if err := os.WriteFile(filepath.Join(dir, "tokenizer_config.json"), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
 // place is a server that uses both protocols of seed 003, and a folder with its files.
 type place struct {
 	*rig
