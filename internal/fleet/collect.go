@@ -67,6 +67,7 @@ func (r *Run) take(m *part, h *Head, records []byte) error {
 	err := eachRecord(records, h.Records, func(rec *record.Record, data []byte) {
 		shift(rec, ahead)
 		rec.Slot = r.slot(rec.Slot, m.index)
+		r.flying.Ended(rec)
 		if r.collect != nil {
 			r.collect(rec, nil, data)
 		}
@@ -79,7 +80,7 @@ func (r *Run) take(m *part, h *Head, records []byte) error {
 		if h.Failures == nil {
 			h.Failures = m.head.Failures
 		}
-		if r.clear || h.Gen < r.cleared { // of a load before
+		if h.Gen < r.cleared { // of a load before
 			h.Failures, h.Failed = nil, false
 		}
 		begins := h.Gen == r.gen && h.Began != 0 && (m.head.Gen != h.Gen || m.head.Began == 0)
@@ -151,15 +152,15 @@ func (r *Run) endLoad() {
 	}
 }
 
-// Failed implements profile.Load.
+// Failed implements run.Load.
 func (r *Run) Failed() <-chan struct{} {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.failed
 }
 
-// Failures implements profile.Load. Groups keep their places, so that a later list can be compared with an earlier one.
-func (r *Run) Failures() []engine.Failure {
+// failures are those of all workers. Groups keep their places, so that a later list can be compared with an earlier one.
+func (r *Run) failures() []engine.Failure {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, g := range r.groups {
@@ -198,21 +199,19 @@ func (r *Run) group(f *Failure) *group {
 	return g
 }
 
-// ClearFailures implements profile.Load: the next load begins without failures.
-func (r *Run) ClearFailures() {
-	r.lock(func() {
-		r.clear, r.groups = true, nil
-		for _, m := range r.parts {
-			m.head.Failures, m.head.Failed = nil, false
-		}
-		if r.broken == nil {
-			r.failed = make(chan struct{})
-		}
-	})
+// clear forgets the failures before a load. The lock is held.
+func (r *Run) clear(gen uint64) {
+	r.cleared, r.groups = gen, nil
+	for _, m := range r.parts {
+		m.head.Failures, m.head.Failed = nil, false
+	}
+	if r.broken == nil {
+		r.failed = make(chan struct{})
+	}
 }
 
-// WorkerErrors implements profile.Load: the first failure of each worker that had one.
-func (r *Run) WorkerErrors() []engine.WorkerError {
+// workerErrors are the first failure of each worker that had one.
+func (r *Run) workerErrors() []engine.WorkerError {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var out []engine.WorkerError
