@@ -304,6 +304,55 @@ func TestOneFunctionBuildsALevel(t *testing.T) {
 	}
 }
 
+// tooLarge are interfaces with more than eight methods. They go when the commands have one run loop and one plan.
+var tooLarge = map[string]string{
+	"internal/command/class.Class":    "a traffic class of a scenario: a prober, a plan and a run in one, once for each command",
+	"internal/command/search.Traffic": "the traffic of a search, once for each command",
+}
+
+// An interface is small enough to be implemented for a test, and to be understood at once.
+func TestInterfacesHaveAtMostEightMethods(t *testing.T) {
+	const most = 8
+	for pkg := range packageImports(t) {
+		files, err := filepath.Glob(pkg + "/*.go")
+		if err != nil || strings.HasPrefix(pkg, "internal/proto") { // generated
+			continue
+		}
+		methods := map[string]*ast.InterfaceType{}
+		for _, name := range files {
+			file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ast.Inspect(file, func(n ast.Node) bool {
+				if def, ok := n.(*ast.TypeSpec); ok {
+					if i, ok := def.Type.(*ast.InterfaceType); ok {
+						methods[def.Name.Name] = i
+					}
+				}
+				return true
+			})
+		}
+		for name, i := range methods {
+			n := countMethods(methods, i)
+			if _, known := tooLarge[pkg+"."+name]; known != (n > most) {
+				t.Errorf("%s.%s has %d methods; at most %d, see tooLarge", pkg, name, n, most)
+			}
+		}
+	}
+}
+
+// countMethods counts the methods of an interface, with those of embedded interfaces of its package.
+func countMethods(methods map[string]*ast.InterfaceType, i *ast.InterfaceType) (n int) {
+	for _, f := range i.Methods.List {
+		n += len(f.Names)
+		if embedded, ok := f.Type.(*ast.Ident); ok && methods[embedded.Name] != nil {
+			n += countMethods(methods, methods[embedded.Name])
+		}
+	}
+	return n
+}
+
 // fragments are the parts of five words or more between the verbs of a file's texts.
 func fragments(t *testing.T, name string) []string {
 	t.Helper()
