@@ -114,15 +114,6 @@ func (r *Run) noteSkew() {
 	r.skew = max(r.skew, last-first)
 }
 
-// mostGroups limits the groups of failures; others are counted under their class alone.
-const mostGroups = 64
-
-// group is failures of all workers with the same class and text.
-type group struct {
-	failure engine.Failure
-	key     string
-}
-
 // judgeFailures ends the load when failures have ended it on every worker that is left.
 func (r *Run) judgeFailures() {
 	r.lock(func() {
@@ -163,45 +154,27 @@ func (r *Run) Failed() <-chan struct{} {
 func (r *Run) failures() []engine.Failure {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, g := range r.groups {
-		g.failure.Count = 0
+	for i := range r.list {
+		r.list[i].Count = 0
 	}
 	for _, m := range r.parts {
 		for _, f := range m.head.Failures {
-			r.group(&f).failure.Count += f.Count
+			i, fresh, others := r.groups.Of(fmt.Sprint(f.Class, f.Code), f.Text)
+			if others {
+				f.Text = engine.OtherFailures
+			}
+			if fresh {
+				r.list = append(r.list, engine.Failure{Class: f.Class, Worker: f.Slot, Err: &service.Error{Class: f.Class, Code: f.Code, Text: f.Text}})
+			}
+			r.list[i].Count += f.Count
 		}
 	}
-	out := make([]engine.Failure, len(r.groups))
-	for i, g := range r.groups {
-		out[i] = g.failure
-	}
-	return out
-}
-
-// group is the group of a failure.
-func (r *Run) group(f *Failure) *group {
-	key, text := fmt.Sprint(f.Class, f.Code, engine.Mask(f.Text)), f.Text
-	find := func() *group {
-		if i := slices.IndexFunc(r.groups, func(g *group) bool { return g.key == key }); i >= 0 {
-			return r.groups[i]
-		}
-		return nil
-	}
-	g := find()
-	if g == nil && len(r.groups) >= mostGroups {
-		key, text = fmt.Sprint(f.Class), "other failures of this class"
-		g = find()
-	}
-	if g == nil {
-		g = &group{key: key, failure: engine.Failure{Class: f.Class, Worker: f.Slot, Err: &service.Error{Class: f.Class, Code: f.Code, Text: text}}}
-		r.groups = append(r.groups, g)
-	}
-	return g
+	return slices.Clone(r.list)
 }
 
 // clear forgets the failures before a load. The lock is held.
 func (r *Run) clear(gen uint64) {
-	r.cleared, r.groups = gen, nil
+	r.cleared, r.list, r.groups = gen, nil, engine.Groups{}
 	for _, m := range r.parts {
 		m.head.Failures, m.head.Failed = nil, false
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/redline-bench/redline/internal/clock"
+	"github.com/redline-bench/redline/internal/engine"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/run"
@@ -83,8 +84,9 @@ type Run struct {
 	begun     int    // the parts before this one have begun the last load
 	skew      int64
 	failed    chan struct{}
-	sequence  uint64 // of the last block in the stream that was read
-	groups    []*group
+	sequence  uint64           // of the last block in the stream that was read
+	list      []engine.Failure // of all workers
+	groups    engine.Groups
 	notBefore int64 // when the next level begins at the earliest; only the caller of begin uses it
 }
 

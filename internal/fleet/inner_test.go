@@ -144,7 +144,7 @@ func TestBlocksAreTakenInOrder(t *testing.T) {
 // Failures of many kinds are counted under their class.
 func TestGroupsOfFailuresAreBounded(t *testing.T) {
 	m := &part{member: &member{}}
-	for i := range 3 * mostGroups {
+	for i := range 3 * engine.MostGroups {
 		m.head.Failures = append(m.head.Failures, Failure{Class: record.Server, Text: strings.Repeat("x", i), Count: 1})
 	}
 	r := &Run{crew: &crew{}, parts: []*part{m}}
@@ -153,7 +153,7 @@ func TestGroupsOfFailuresAreBounded(t *testing.T) {
 	for _, f := range list {
 		n += f.Count
 	}
-	if len(list) != mostGroups+1 || n != 3*mostGroups {
+	if len(list) != engine.MostGroups+1 || n != 3*engine.MostGroups {
 		t.Errorf("%d groups of %d failures", len(list), n)
 	}
 }

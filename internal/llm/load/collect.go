@@ -59,7 +59,7 @@ func (r *levelRun) begin(p *phase, from int64) {
 	r.measured = metric.New(counting)
 	r.rec = measure.New(conf)
 	r.rec.Begin(from, &p.from)
-	r.failures = failures{index: map[string]int{}}
+	r.failures = failures{}
 	if r.until = nil; o.Until != nil {
 		r.until = &metric.Watch{Target: *o.Until}
 	}
@@ -327,7 +327,7 @@ func (r *levelRun) outcome(pending []measure.Pending) *Outcome {
 	lv.Metrics = r.measured.Metrics()
 	bound(lv.Metrics, &lv.Client)
 	lv.Windows[0].Client = lv.Client
-	lv.Failures = slices.Clone(r.failures.groups)
+	lv.Failures = slices.Clone(r.failures.list)
 	if r.stop.text != "" {
 		lv.Unfinished, lv.Stable, lv.Reason = true, false, r.stop.text
 	}
