@@ -48,7 +48,7 @@ var layers = []layer{
 	},
 	{
 		name: "callers", packages: []string{"internal/command/attach", "internal/command/calibrate", "internal/command/find", "internal/command/rerun", "internal/command/run", "internal/command/tune", "internal/command/worker"},
-		imports: []string{"table", "fleet", "commands", "edge", "dialect", "find", "report", "profile", "parts", "model", "base"},
+		imports: []string{"table", "fleet", "commands", "edge", "dialect", "find", "report", "profile", "run", "parts", "model", "base"},
 		why:     "calibrate, find and tune send the traffic of profile and of llm, worker and attach that of both, rerun repeats their runs, run has them as traffic classes; no other command knows another",
 	},
 	{
@@ -62,7 +62,7 @@ var layers = []layer{
 	},
 	{
 		name: "commands", packages: []string{"internal/command/*"},
-		imports: []string{"table", "edge", "dialect", "report", "find", "fleet", "programs", "profile", "engine", "questions", "kinds", "parts", "model", "base", "refserver"}, sealed: true,
+		imports: []string{"table", "edge", "dialect", "report", "find", "fleet", "programs", "profile", "run", "engine", "questions", "kinds", "parts", "model", "base", "refserver"}, sealed: true,
 		why: "a command stands alone: it imports what it needs, but no other command",
 	},
 	{
@@ -81,12 +81,12 @@ var layers = []layer{
 	},
 	{
 		name: "programs", packages: []string{"internal/simple", "internal/stress", "internal/llm/load", "internal/llm/text"},
-		imports: []string{"report", "profile", "engine", "model", "base"},
+		imports: []string{"report", "run", "engine", "model", "base"},
 		why:     "the QA programs and the load of language models drive the engine and name no protocol",
 	},
 	{
-		name: "fleet", packages: []string{"internal/fleet", "internal/fleet/*"}, imports: []string{"profile", "engine", "model", "base"},
-		why: "workers make a load together; how one process measures it stands in profile",
+		name: "fleet", packages: []string{"internal/fleet", "internal/fleet/*"}, imports: []string{"run", "engine", "model", "base"},
+		why: "workers make a load together; what is measured of it does not concern them",
 	},
 	{
 		name: "questions", packages: []string{"internal/inspect", "internal/doctor"},
@@ -95,8 +95,13 @@ var layers = []layer{
 	},
 	{
 		name: "profile", packages: []string{"internal/profile"},
+		imports: []string{"run", "engine", "model", "base"},
+		why:     "the search over levels drives a load and names no protocol",
+	},
+	{
+		name: "run", packages: []string{"internal/run"},
 		imports: []string{"engine", "model", "base"},
-		why:     "the search over levels drives the engine and names no protocol",
+		why:     "a run does not know whether the engine of this process or a fleet makes its load",
 	},
 	{
 		name: "engine", packages: []string{"internal/engine"},
@@ -297,6 +302,55 @@ func TestOneFunctionBuildsALevel(t *testing.T) {
 			}
 		}
 	}
+}
+
+// tooLarge are interfaces with more than eight methods. They go when the commands have one run loop and one plan.
+var tooLarge = map[string]string{
+	"internal/command/class.Class":    "a traffic class of a scenario: a prober, a plan and a run in one, once for each command",
+	"internal/command/search.Traffic": "the traffic of a search, once for each command",
+}
+
+// An interface is small enough to be implemented for a test, and to be understood at once.
+func TestInterfacesHaveAtMostEightMethods(t *testing.T) {
+	const most = 8
+	for pkg := range packageImports(t) {
+		files, err := filepath.Glob(pkg + "/*.go")
+		if err != nil || strings.HasPrefix(pkg, "internal/proto") { // generated
+			continue
+		}
+		methods := map[string]*ast.InterfaceType{}
+		for _, name := range files {
+			file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ast.Inspect(file, func(n ast.Node) bool {
+				if def, ok := n.(*ast.TypeSpec); ok {
+					if i, ok := def.Type.(*ast.InterfaceType); ok {
+						methods[def.Name.Name] = i
+					}
+				}
+				return true
+			})
+		}
+		for name, i := range methods {
+			n := countMethods(methods, i)
+			if _, known := tooLarge[pkg+"."+name]; known != (n > most) {
+				t.Errorf("%s.%s has %d methods; at most %d, see tooLarge", pkg, name, n, most)
+			}
+		}
+	}
+}
+
+// countMethods counts the methods of an interface, with those of embedded interfaces of its package.
+func countMethods(methods map[string]*ast.InterfaceType, i *ast.InterfaceType) (n int) {
+	for _, f := range i.Methods.List {
+		n += len(f.Names)
+		if embedded, ok := f.Type.(*ast.Ident); ok && methods[embedded.Name] != nil {
+			n += countMethods(methods, methods[embedded.Name])
+		}
+	}
+	return n
 }
 
 // fragments are the parts of five words or more between the verbs of a file's texts.

@@ -26,6 +26,7 @@ import (
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/profile"
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/run"
 	"github.com/redline-bench/redline/internal/segment"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/testkit"
@@ -171,24 +172,18 @@ func signalReady(format string, ready chan<- struct{}) {
 }
 
 // nullShare is the share of a worker whose target answers at once.
-func nullShare(hard context.Context, job *fleet.Job, collect fleet.Collect) (fleet.Maker, error) {
+func nullShare(hard context.Context, job *fleet.Job, collect run.Collect) (run.Load, error) {
 	part := segment.Segment{Index: job.Index, Of: job.Of}
-	s, err := profile.OpenShare(hard, &profile.Runner{
+	r := &profile.Runner{
 		Plan: job.Plan.With(func(p *plan.Plan) { p.Segment = part }), Service: &testkit.Service{Answer: func(int64) (time.Duration, error) { return 0, nil }},
 		Model: &service.Model{Name: "null"}, Async: true, Source: func(int, int) engine.Source { return nullSource{} },
-	}, collect)
-	return maker{s}, err
+	}
+	return r.Open(hard, collect)
 }
 
 type nullSource struct{}
 
 func (nullSource) Next(*service.Call) {}
-
-type maker struct{ *profile.Share }
-
-func (m maker) Start(ctx context.Context, o fleet.Order, begin func(context.Context) (int64, error)) error {
-	return m.Share.Start(ctx, *o.Level, o.Limit, o.Seed, begin)
-}
 
 // countBlocks counts the blocks of the first worker.
 func (l *lab) countBlocks(t *testing.T) *atomic.Int64 {

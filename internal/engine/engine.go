@@ -199,17 +199,21 @@ func (e *Engine) Finished(ctx context.Context) error {
 // Wait blocks until the load has ended, or until ctx ends. Then it cancels the requests in flight and waits for their ends.
 func (e *Engine) Wait(ctx context.Context) error {
 	err := e.Finished(ctx)
-	if err == nil {
-		return nil
+	if err != nil {
+		e.Cancel()
 	}
+	return err
+}
+
+// Cancel cancels the requests in flight and waits for their ends.
+func (e *Engine) Cancel() {
 	for _, s := range e.snapshot() {
 		e.Cut(s.call.Slot, s.sequence.Load(), record.Canceled)
 	}
-	settle, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
+	settle, cancel := context.WithTimeout(context.Background(), settleTime)
 	defer cancel()
 	for e.Working() && e.sleep(settle, slotPollInterval) == nil {
 	}
-	return err
 }
 
 const (

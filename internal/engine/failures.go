@@ -4,19 +4,14 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
-	"unicode"
 
 	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/service"
 )
-
-// maxTexts bounds how many different failure texts are kept; the rest are counted under their class alone.
-const maxTexts = 64
 
 // maxWorkers bounds for how many workers the first failure is kept.
 const maxWorkers = 1024
@@ -39,8 +34,8 @@ type Failure struct {
 // failures groups failed requests and counts those in a row. Failures are rare or end the run, so the lock costs little.
 type failures struct {
 	mu       sync.Mutex
-	groups   []*Failure
-	index    map[failureKey]*Failure
+	list     []Failure
+	groups   Groups
 	byWorker map[int]error
 
 	inARow      atomic.Int64
@@ -49,12 +44,7 @@ type failures struct {
 	once        sync.Once // closes failed
 }
 
-type failureKey struct {
-	class record.Class
-	text  string
-}
-
-var errOther = errors.New("other failures of this class")
+var errOther = errors.New(OtherFailures)
 
 // add counts a failed request of a worker.
 func (f *failures) add(c *service.Call, worker int) {
@@ -64,45 +54,20 @@ func (f *failures) add(c *service.Call, worker int) {
 	if err == nil {
 		err = errors.New(c.Rec.Class.String())
 	}
-	key := failureKey{c.Rec.Class, Mask(err.Error())}
-	g := f.index[key]
-	if g == nil && len(f.groups) >= maxTexts {
-		key.text, err = "", errOther
-		g = f.index[key]
+	i, fresh, others := f.groups.Of(c.Rec.Class.String(), err.Error())
+	if others {
+		err = errOther
 	}
-	if g == nil {
-		g = &Failure{Class: c.Rec.Class, Err: err, Worker: worker}
-		if f.index == nil {
-			f.index = make(map[failureKey]*Failure)
-		}
-		f.index[key] = g
-		f.groups = append(f.groups, g)
+	if fresh {
+		f.list = append(f.list, Failure{Class: c.Rec.Class, Err: err, Worker: worker})
 	}
-	g.Count++
+	f.list[i].Count++
 	if f.byWorker == nil {
 		f.byWorker = make(map[int]error)
 	}
 	if _, known := f.byWorker[worker]; !known && len(f.byWorker) < maxWorkers {
 		f.byWorker[worker] = err
 	}
-}
-
-// Mask makes texts that differ in numbers alone equal: request ids, addresses, counts.
-func Mask(text string) string {
-	var b strings.Builder
-	digits := false
-	for _, r := range text {
-		if unicode.IsDigit(r) {
-			if !digits {
-				b.WriteByte('#')
-			}
-			digits = true
-			continue
-		}
-		digits = false
-		b.WriteRune(r)
-	}
-	return b.String()
 }
 
 // WorkerError is the first failure of one worker: of a slot in a closed loop, of a group of sources in a paced loop.
@@ -128,11 +93,7 @@ func (e *Engine) Failures() []Failure {
 	f := &e.failures
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	out := make([]Failure, len(f.groups))
-	for i, g := range f.groups {
-		out[i] = *g
-	}
-	return out
+	return slices.Clone(f.list)
 }
 
 // Failed is closed when failures call for the end of the load.
@@ -154,7 +115,7 @@ func (e *Engine) ClearFailures() { e.failures.reset() }
 func (f *failures) reset() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.groups, f.index, f.byWorker = nil, nil, nil
+	f.list, f.groups, f.byWorker = nil, Groups{}, nil
 	f.inARow.Store(0)
 	f.unreachable.Store(0)
 	f.failed, f.once = make(chan struct{}), sync.Once{}

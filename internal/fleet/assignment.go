@@ -11,20 +11,22 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/redline-bench/redline/internal/clock"
+	"github.com/redline-bench/redline/internal/engine"
 	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/run"
 	"github.com/redline-bench/redline/internal/service"
 )
 
 // assignment is what a worker does for one load of a run: it serves the coordinator and makes the worker's share of the load.
 type assignment struct {
-	w     *Worker
-	job   *Job
-	maker Maker
-	out   *sender
+	w    *Worker
+	job  *Job
+	load run.Load
+	out  *sender
 
 	ctx    context.Context // ends when the worker leaves the run
 	cancel context.CancelCauseFunc
-	ready  chan struct{} // closed when maker is there, or err
+	ready  chan struct{} // closed when load is there, or err
 	err    error
 	ended  chan struct{} // closed when everything is over
 
@@ -89,7 +91,7 @@ func (s *assignment) run(ctx context.Context) {
 		defer files.remove()
 		files.place(s.job)
 		prepared := context.AfterFunc(ctx, cut) // a run that is left needs no preparation
-		s.maker, err = s.w.Prepare(hard, s.job, s.out.add)
+		s.load, err = s.w.Prepare(hard, s.job, s.out.add)
 		prepared()
 	}
 	s.err = err
@@ -101,7 +103,7 @@ func (s *assignment) run(ctx context.Context) {
 	s.out.run(ctx) // until the run is left
 	s.stopLoad()
 	cut()
-	_ = s.maker.Close() // what was in flight is canceled; the run is over for this worker
+	_ = s.load.Close() // what was in flight is canceled; the run is over for this worker
 	if !errors.Is(context.Cause(ctx), errRunOver) {
 		s.out.finish()
 	}
@@ -152,7 +154,7 @@ func (s *assignment) answer(m *nats.Msg, r *request) {
 	}
 	answer := reply{Index: s.job.Index}
 	if r.Kind == kindFlights {
-		answer.Flights = packFlights(s.maker.Engine().Flights())
+		answer.Flights = packFlights(run.Read(s.load, run.Flights).Flights)
 	} else {
 		answer.Error = s.once(r)
 	}
@@ -207,7 +209,7 @@ func (s *assignment) do(r *request) error {
 		return nil
 	case kindCut:
 		s.stopLoad()
-		s.maker.Cut()
+		s.load.Cut()
 		return nil
 	}
 	return fmt.Errorf("this version knows no request %q", r.Kind)
@@ -217,13 +219,6 @@ func (s *assignment) do(r *request) error {
 func (s *assignment) order(r *request) error {
 	if r.Level == nil && r.Phase == nil {
 		return errors.New("the request has no level")
-	}
-	eng := s.maker.Engine()
-	if r.Restart {
-		eng.Restart()
-	}
-	if r.Clear {
-		eng.ClearFailures()
 	}
 	prepared, failed, begin := make(chan struct{}), make(chan error, 1), make(chan int64, 1)
 	var asked bool
@@ -247,7 +242,9 @@ func (s *assignment) order(r *request) error {
 	s.begin, s.starts, s.abort = begin, true, abort
 	s.mu.Unlock()
 	go func() {
-		err := s.maker.Start(ctx, r.Order, when)
+		o := r.Order
+		o.When = when
+		err := s.load.Begin(ctx, o)
 		if before != nil {
 			before() // the engine has ended the load before
 		}
@@ -270,12 +267,11 @@ func (s *assignment) order(r *request) error {
 	}
 }
 
-// working tells whether a request is in flight or will yet be sent.
-func (s *assignment) working() bool {
+// starting tells whether a load is being prepared or begun.
+func (s *assignment) starting() bool {
 	s.mu.Lock()
-	starts := s.starts // before the engine is asked: it works when starts has become false
-	s.mu.Unlock()
-	return starts || s.maker.Working()
+	defer s.mu.Unlock()
+	return s.starts
 }
 
 // stopLoad ends the load, also one that is being prepared: nothing more is sent.
@@ -286,29 +282,31 @@ func (s *assignment) stopLoad() {
 	if abort != nil {
 		abort()
 	}
-	s.maker.Stop()
+	s.load.Stop()
 }
 
-// reading completes the head of a block.
-func (s *assignment) reading(h *Head) {
-	eng := s.maker.Engine()
+// describe completes the head of a block with a reading of the load.
+func (s *assignment) describe(h *Head, now *run.State) {
 	s.mu.Lock()
 	h.Gen, h.Began = s.gen, s.began
 	s.mu.Unlock()
-	h.Sent, h.InFlight, h.Behind, h.Dropped, h.Stalled = eng.Sent(), eng.InFlight(), eng.Behind(), eng.Dropped(), eng.Stalled()
-	h.Connections, h.Busiest = eng.Connections()
+	h.Sent, h.InFlight, h.Behind, h.Dropped, h.Stalled = now.Sent, now.InFlight, now.Behind, now.Dropped, now.Stalled
+	h.Connections, h.Busiest = now.Connections, now.Busiest
+	h.CPU, h.Busy, h.Idle, h.Steal = now.Vitals.CPU, now.Vitals.Busy, now.Vitals.Idle, now.Vitals.Steal
 	select {
-	case <-eng.Failed():
+	case <-s.load.Failed():
 		h.Failed = true
 	default:
 	}
-	h.Error = s.w.text(s.maker.Err())
+	if now.Stall() == nil { // a silent server is a failure
+		h.Error = s.w.text(now.Err)
+	}
 }
 
-// failures are the groups of the engine as they are sent.
-func (s *assignment) failures() []Failure {
+// failures are the groups of the load as they are sent.
+func (s *assignment) failures(list []engine.Failure) []Failure {
 	var out []Failure
-	for _, f := range s.maker.Engine().Failures() {
+	for _, f := range list {
 		out = append(out, Failure{Class: f.Class, Code: code(f.Err), Text: s.w.redact(service.Reason(f.Err)), Slot: f.Worker, Count: f.Count})
 	}
 	return out
@@ -322,9 +320,7 @@ func code(err error) int {
 	return 0
 }
 
-var _ Collect = (*sender)(nil).add
-
-// add implements Collect.
+// add takes a record of the load.
 func (o *sender) add(r *record.Record, _ []record.Event, data []byte) {
 	o.pack.add(r, data)
 	if len(o.pack.buf) >= blockSize {

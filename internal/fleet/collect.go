@@ -67,6 +67,7 @@ func (r *Run) take(m *part, h *Head, records []byte) error {
 	err := eachRecord(records, h.Records, func(rec *record.Record, data []byte) {
 		shift(rec, ahead)
 		rec.Slot = r.slot(rec.Slot, m.index)
+		r.flying.Ended(rec)
 		if r.collect != nil {
 			r.collect(rec, nil, data)
 		}
@@ -79,7 +80,7 @@ func (r *Run) take(m *part, h *Head, records []byte) error {
 		if h.Failures == nil {
 			h.Failures = m.head.Failures
 		}
-		if r.clear || h.Gen < r.cleared { // of a load before
+		if h.Gen < r.cleared { // of a load before
 			h.Failures, h.Failed = nil, false
 		}
 		begins := h.Gen == r.gen && h.Began != 0 && (m.head.Gen != h.Gen || m.head.Began == 0)
@@ -113,15 +114,6 @@ func (r *Run) noteSkew() {
 	r.skew = max(r.skew, last-first)
 }
 
-// mostGroups limits the groups of failures; others are counted under their class alone.
-const mostGroups = 64
-
-// group is failures of all workers with the same class and text.
-type group struct {
-	failure engine.Failure
-	key     string
-}
-
 // judgeFailures ends the load when failures have ended it on every worker that is left.
 func (r *Run) judgeFailures() {
 	r.lock(func() {
@@ -151,68 +143,48 @@ func (r *Run) endLoad() {
 	}
 }
 
-// Failed implements profile.Load.
+// Failed implements run.Load.
 func (r *Run) Failed() <-chan struct{} {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.failed
 }
 
-// Failures implements profile.Load. Groups keep their places, so that a later list can be compared with an earlier one.
-func (r *Run) Failures() []engine.Failure {
+// failures are those of all workers. Groups keep their places, so that a later list can be compared with an earlier one.
+func (r *Run) failures() []engine.Failure {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, g := range r.groups {
-		g.failure.Count = 0
+	for i := range r.list {
+		r.list[i].Count = 0
 	}
 	for _, m := range r.parts {
 		for _, f := range m.head.Failures {
-			r.group(&f).failure.Count += f.Count
+			i, fresh, others := r.groups.Of(fmt.Sprint(f.Class, f.Code), f.Text)
+			if others {
+				f.Text = engine.OtherFailures
+			}
+			if fresh {
+				r.list = append(r.list, engine.Failure{Class: f.Class, Worker: f.Slot, Err: &service.Error{Class: f.Class, Code: f.Code, Text: f.Text}})
+			}
+			r.list[i].Count += f.Count
 		}
 	}
-	out := make([]engine.Failure, len(r.groups))
-	for i, g := range r.groups {
-		out[i] = g.failure
-	}
-	return out
+	return slices.Clone(r.list)
 }
 
-// group is the group of a failure.
-func (r *Run) group(f *Failure) *group {
-	key, text := fmt.Sprint(f.Class, f.Code, engine.Mask(f.Text)), f.Text
-	find := func() *group {
-		if i := slices.IndexFunc(r.groups, func(g *group) bool { return g.key == key }); i >= 0 {
-			return r.groups[i]
-		}
-		return nil
+// clear forgets the failures before a load. The lock is held.
+func (r *Run) clear(gen uint64) {
+	r.cleared, r.list, r.groups = gen, nil, engine.Groups{}
+	for _, m := range r.parts {
+		m.head.Failures, m.head.Failed = nil, false
 	}
-	g := find()
-	if g == nil && len(r.groups) >= mostGroups {
-		key, text = fmt.Sprint(f.Class), "other failures of this class"
-		g = find()
+	if r.broken == nil {
+		r.failed = make(chan struct{})
 	}
-	if g == nil {
-		g = &group{key: key, failure: engine.Failure{Class: f.Class, Worker: f.Slot, Err: &service.Error{Class: f.Class, Code: f.Code, Text: text}}}
-		r.groups = append(r.groups, g)
-	}
-	return g
 }
 
-// ClearFailures implements profile.Load: the next load begins without failures.
-func (r *Run) ClearFailures() {
-	r.lock(func() {
-		r.clear, r.groups = true, nil
-		for _, m := range r.parts {
-			m.head.Failures, m.head.Failed = nil, false
-		}
-		if r.broken == nil {
-			r.failed = make(chan struct{})
-		}
-	})
-}
-
-// WorkerErrors implements profile.Load: the first failure of each worker that had one.
-func (r *Run) WorkerErrors() []engine.WorkerError {
+// workerErrors are the first failure of each worker that had one.
+func (r *Run) workerErrors() []engine.WorkerError {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var out []engine.WorkerError

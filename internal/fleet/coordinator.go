@@ -12,10 +12,10 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/redline-bench/redline/internal/clock"
+	"github.com/redline-bench/redline/internal/engine"
 	"github.com/redline-bench/redline/internal/plan"
-	"github.com/redline-bench/redline/internal/profile"
-	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/run"
 )
 
 // Config is what a coordinator needs to know of its run.
@@ -61,7 +61,7 @@ type crew struct {
 	reconnected int64 // the last time of a block after which no other came and the connection was made again; only watch uses it
 }
 
-// Run is a load of a fleet, as its coordinator has it. It implements profile.Fleet. A run of one command has one; the classes of a scenario
+// Run is a load of a fleet, as its coordinator has it. It implements run.Load. A run of one command has one; the classes of a scenario
 // have one each, on the same workers.
 type Run struct {
 	*crew
@@ -69,24 +69,24 @@ type Run struct {
 	index  int // of this load
 	parts  []*part
 	levels int // that are kept in the store
-	known  []profile.Done
+	known  []run.Done
 	kept   []string // the options of a run that was taken up and has no plan
 
-	collect func(r *record.Record, events []record.Event, data []byte)
+	collect run.Collect
+	flying  run.Flying
 	busy    chan struct{} // a lock: the collector has it while it passes records on, and Sync
 
 	// The lock of the crew guards these.
 	number    uint64 // of the last broadcast
 	gen       uint64 // of the last level or warm-up
 	cleared   uint64 // failures of levels before this one do not count
-	restart   bool
-	clear     bool
-	start     int64 // of the last level or warm-up
-	begun     int   // the parts before this one have begun the last load
+	start     int64  // of the last level or warm-up
+	begun     int    // the parts before this one have begun the last load
 	skew      int64
 	failed    chan struct{}
-	sequence  uint64 // of the last block in the stream that was read
-	groups    []*group
+	sequence  uint64           // of the last block in the stream that was read
+	list      []engine.Failure // of all workers
+	groups    engine.Groups
 	notBefore int64 // when the next level begins at the earliest; only the caller of begin uses it
 }
 
@@ -161,7 +161,7 @@ func (r *Run) Plan() *plan.Plan { return r.todo.Plan }
 func (r *Run) Options() []string { return r.kept }
 
 // Known are the levels of a run that was taken up that are over.
-func (r *Run) Known() []profile.Done { return r.known }
+func (r *Run) Known() []run.Done { return r.known }
 
 // Resume has workers go on with a run that was taken up: as many as f asks for, each with its share of the plan, or of the task.
 func (r *Run) Resume(ctx context.Context, f plan.Fleet, p *plan.Plan, t *Task) error {
@@ -269,12 +269,6 @@ func strip(p *plan.Plan) *plan.Plan {
 		p.Target.Embedded, p.Target.EmbeddedArgs = false, nil
 		p.Target.Metrics = plan.Metrics{}
 	})
-}
-
-// Close implements profile.Load: records that come now are of no use. End ends the run.
-func (r *Run) Close() error {
-	r.Open(nil)
-	return nil
 }
 
 // End lets the workers go and removes what NATS has of the run. Abandon leaves it.

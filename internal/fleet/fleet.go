@@ -21,11 +21,11 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/internal/plan"
-	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/run"
 )
 
 // Protocol is the version of the messages. A worker and a coordinator must have the same one.
-const Protocol = 4
+const Protocol = 5
 
 // The times that the fleet promises.
 const (
@@ -181,14 +181,6 @@ const (
 	kindLeave     = "leave"
 )
 
-// Order is a load that workers make: a level of a plan, or a phase as the command of a Task writes it.
-type Order struct {
-	Level *result.Level   `json:"level,omitempty"`
-	Limit int             `json:"limit,omitempty"` // requests in all; 0 for no limit
-	Seed  uint64          `json:"seed,omitempty"`
-	Phase json.RawMessage `json:"phase,omitempty"`
-}
-
 // request is a message of the coordinator.
 type request struct {
 	Kind string `json:"kind"`
@@ -199,9 +191,7 @@ type request struct {
 	Number uint64 `json:"number,omitempty"`
 	// Gen numbers what a load of the run does one after another: levels and their warm-ups.
 	Gen uint64 `json:"gen,omitempty"`
-	Order
-	Restart bool `json:"restart,omitempty"`
-	Clear   bool `json:"clear,omitempty"`
+	run.Order
 	// At are the times of kindGo by the clock of each worker.
 	At []int64 `json:"at,omitempty"`
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/redline-bench/redline/internal/profile"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/run"
 	"github.com/redline-bench/redline/internal/segment"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/stats"
@@ -83,7 +84,7 @@ type source struct{}
 
 func (source) Next(*service.Call) {}
 
-func (c *crew) prepare(hard context.Context, job *fleet.Job, collect fleet.Collect) (fleet.Maker, error) {
+func (c *crew) prepare(hard context.Context, job *fleet.Job, collect run.Collect) (run.Load, error) {
 	pl, err := job.Plan.Restore(job.Secrets, func(name string) string { return map[string]string{"TOKEN": "of-the-worker"}[name] })
 	if err != nil {
 		return nil, err
@@ -96,18 +97,11 @@ func (c *crew) prepare(hard context.Context, job *fleet.Job, collect fleet.Colle
 		defer c.mu.Unlock()
 		c.ended = append(c.ended, r)
 	}}
-	p, err := profile.OpenShare(hard, &profile.Runner{
+	r := &profile.Runner{
 		Plan: pl.With(func(p *plan.Plan) { p.Segment = segment.Segment{Index: job.Index, Of: job.Of} }), Service: svc, Model: &service.Model{Name: "fake"}, Async: true,
 		Source: func(int, int) engine.Source { return source{} },
-	}, collect)
-	return share{p}, err
-}
-
-// share is a worker's share of a run of this test.
-type share struct{ *profile.Share }
-
-func (p share) Start(ctx context.Context, o fleet.Order, begin func(context.Context) (int64, error)) error {
-	return p.Share.Start(ctx, *o.Level, o.Limit, o.Seed, begin)
+	}
+	return r.Open(hard, collect)
 }
 
 // start starts a worker and returns what stops it.
@@ -169,7 +163,7 @@ func (observer) Warn(profile.Warning)            {}
 func measure(t *testing.T, run *fleet.Run, p *plan.Plan, each func(*record.Record)) (*result.Result, error) {
 	t.Helper()
 	r := &profile.Runner{
-		Plan: p, Service: &testkit.Service{}, Model: &service.Model{Name: "fake"}, Async: true, Observer: observer{}, Fleet: run, Timeline: true,
+		Plan: p, Service: &testkit.Service{}, Model: &service.Model{Name: "fake"}, Async: true, Observer: observer{}, Fleet: run.Open, Ended: run.Ended, Timeline: true,
 		Tap: func(_ *result.Level, _ int, rec *record.Record) error {
 			if each != nil {
 				each(rec)
@@ -265,15 +259,15 @@ func TestBeginReturnsWhenTheLoadHasBegun(t *testing.T) {
 	h := startHub(t, anyPort, nil)
 	c := &crew{}
 	c.start(t, h.NATS(), "a", nil)
-	run, err := fleet.Gather(t.Context(), dial(t, h.NATS()), config(c, "begin", "1", testPlan(nil)))
+	load, err := fleet.Gather(t.Context(), dial(t, h.NATS()), config(c, "begin", "1", testPlan(nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer run.End(t.Context())
-	if err := run.Begin(t.Context(), profile.Order{Level: &result.Level{Mode: plan.Concurrency, Concurrency: 1}}); err != nil {
+	defer load.End(t.Context())
+	if err := load.Begin(t.Context(), run.Order{Level: &result.Level{Mode: plan.Concurrency, Concurrency: 1}}); err != nil {
 		t.Fatal(err)
 	}
-	if early := run.Scheduled() - clock.Now(); early > 0 {
+	if early := run.Read(load, run.Glance).Scheduled - clock.Now(); early > 0 {
 		t.Errorf("it returned %v before the load", time.Duration(early))
 	}
 }
@@ -321,10 +315,18 @@ func TestALostWorkerIsNamed(t *testing.T) {
 	}
 }
 
-// asleep is a share of a worker whose process did not run for a while.
-type asleep struct{ share }
+// slow is a share of a worker that takes long to pass its records on.
+type slow struct {
+	run.Load
+	began time.Time
+}
 
-func (asleep) Standstill(int64, int64) int64 { return int64(3 * time.Second) }
+func (s slow) Sync(d run.Detail, fn func(*run.State)) {
+	s.Load.Sync(d, func(state *run.State) {
+		state.Stalled = time.Since(s.began)
+		fn(state)
+	})
+}
 
 // One worker that limits the load makes the verdict client-limited, and is named.
 func TestAClientLimitedWorkerIsNamed(t *testing.T) {
@@ -333,19 +335,19 @@ func TestAClientLimitedWorkerIsNamed(t *testing.T) {
 	c := &crew{}
 	c.start(t, h.NATS(), "a", nil)
 	c.start(t, h.NATS(), "b", func(w *fleet.Worker) {
-		w.Prepare = func(hard context.Context, job *fleet.Job, collect fleet.Collect) (fleet.Maker, error) {
+		w.Prepare = func(hard context.Context, job *fleet.Job, collect run.Collect) (run.Load, error) {
 			m, err := c.prepare(hard, job, collect)
 			if err != nil {
 				return nil, err
 			}
-			return asleep{m.(share)}, nil
+			return slow{m, time.Now()}, nil
 		}
 	})
 	p := testPlan(func(p *plan.Plan) {
 		p.Load.Concurrency = plan.IntRange{Start: 2, End: 2, Step: 1}
 		p.Measure.RequestCount = 100
 	})
-	run, err := fleet.Gather(t.Context(), dial(t, h.NATS()), config(c, "asleep", "2", p))
+	run, err := fleet.Gather(t.Context(), dial(t, h.NATS()), config(c, "slow", "2", p))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -354,7 +356,7 @@ func TestAClientLimitedWorkerIsNamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if why := fmt.Sprint(res.Verdict.Reasons); res.Verdict.State != result.ClientLimited || !strings.Contains(why, "worker b: the client did not run for 3.00 s") || !res.Levels[0].Workers[1].ClientLimited {
+	if why := fmt.Sprint(res.Verdict.Reasons); res.Verdict.State != result.ClientLimited || !strings.Contains(why, "worker b: requests waited") || !res.Levels[0].Workers[1].ClientLimited {
 		t.Errorf("verdict %+v, workers %+v", res.Verdict, res.Levels[0].Workers)
 	}
 }
@@ -420,7 +422,7 @@ func TestAnInterruptWhileAWorkerPrepares(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
 	var first sync.Once
 	c.start(t, h.NATS(), "a", func(w *fleet.Worker) {
-		w.Prepare = func(hard context.Context, job *fleet.Job, collect fleet.Collect) (fleet.Maker, error) {
+		w.Prepare = func(hard context.Context, job *fleet.Job, collect run.Collect) (run.Load, error) {
 			waited := false
 			first.Do(func() {
 				waited = true
@@ -434,16 +436,16 @@ func TestAnInterruptWhileAWorkerPrepares(t *testing.T) {
 		}
 	})
 	bus := dial(t, h.NATS())
-	run, err := fleet.Gather(ctx, bus, config(c, "night", "1", testPlan(nil)))
-	if !errors.Is(err, profile.ErrInterrupted) {
+	load, err := fleet.Gather(ctx, bus, config(c, "night", "1", testPlan(nil)))
+	if !errors.Is(err, run.ErrInterrupted) {
 		t.Fatal(err)
 	}
-	run.End(t.Context())
-	run, err = fleet.Gather(t.Context(), bus, config(c, "night", "1", testPlan(nil)))
+	load.End(t.Context())
+	load, err = fleet.Gather(t.Context(), bus, config(c, "night", "1", testPlan(nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	run.End(t.Context())
+	load.End(t.Context())
 }
 
 // A name that a dead coordinator left can be taken up; the levels that were over are there, and so are the records of the last one.
@@ -647,7 +649,7 @@ func TestInputFilesTravel(t *testing.T) {
 	seen := make(chan string, 2)
 	for _, name := range []string{"a", "b"} {
 		c.start(t, h.NATS(), name, func(w *fleet.Worker) {
-			w.Prepare = func(hard context.Context, job *fleet.Job, collect fleet.Collect) (fleet.Maker, error) {
+			w.Prepare = func(hard context.Context, job *fleet.Job, collect run.Collect) (run.Load, error) {
 				b, err := os.ReadFile(filepath.Join(job.Plan.Input.Paths[0], "IN"))
 				if err != nil {
 					return nil, err

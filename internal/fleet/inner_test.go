@@ -144,16 +144,16 @@ func TestBlocksAreTakenInOrder(t *testing.T) {
 // Failures of many kinds are counted under their class.
 func TestGroupsOfFailuresAreBounded(t *testing.T) {
 	m := &part{member: &member{}}
-	for i := range 3 * mostGroups {
+	for i := range 3 * engine.MostGroups {
 		m.head.Failures = append(m.head.Failures, Failure{Class: record.Server, Text: strings.Repeat("x", i), Count: 1})
 	}
 	r := &Run{crew: &crew{}, parts: []*part{m}}
-	list := r.Failures()
+	list := r.failures()
 	var n uint64
 	for _, f := range list {
 		n += f.Count
 	}
-	if len(list) != mostGroups+1 || n != 3*mostGroups {
+	if len(list) != engine.MostGroups+1 || n != 3*engine.MostGroups {
 		t.Errorf("%d groups of %d failures", len(list), n)
 	}
 }
@@ -162,7 +162,6 @@ func TestGroupsOfFailuresAreBounded(t *testing.T) {
 func TestABroadcastIsDoneOnce(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	s := newAssignment(ctx, cancel, &Worker{Redact: func(text string) string { return strings.ReplaceAll(text, "hush", "***") }}, &Job{})
-	s.maker = noMaker{}
 	f := func(number uint64, kind, want string) {
 		t.Helper()
 		if got := s.once(&request{Number: number, Kind: kind}); got != want {
@@ -174,11 +173,6 @@ func TestABroadcastIsDoneOnce(t *testing.T) {
 	f(4, "late", "")
 	f(6, "next", `this version knows no request "next"`)
 }
-
-// noMaker makes no load.
-type noMaker struct{ Maker }
-
-func (noMaker) Engine() *engine.Engine { return nil }
 
 // The true offset is within the stated error, whatever way takes how long.
 func TestOffsetIsWithinItsError(t *testing.T) {

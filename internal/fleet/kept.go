@@ -9,7 +9,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/redline-bench/redline/internal/plan"
-	"github.com/redline-bench/redline/internal/profile"
+	"github.com/redline-bench/redline/internal/run"
 )
 
 // saved is what another coordinator needs to take the run up.
@@ -91,7 +91,7 @@ func (r *Run) readKept(ctx context.Context) error {
 		return fmt.Errorf("run %s was begun by redline %s, this is redline %s: take it up with the same version", r.conf.Fleet.Run, s.Version, r.conf.Version)
 	}
 	for {
-		var d profile.Done
+		var d run.Done
 		switch err := r.read(ctx, levelObject(r.levels), &d); {
 		case errors.Is(err, jetstream.ErrObjectNotFound):
 			return nil

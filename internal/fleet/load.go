@@ -12,18 +12,23 @@ import (
 	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/engine"
 	"github.com/redline-bench/redline/internal/measure"
-	"github.com/redline-bench/redline/internal/profile"
-	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/run"
+	"github.com/redline-bench/redline/internal/vitals"
 )
 
-var _ profile.Fleet = (*Run)(nil)
+var _ run.Load = (*Run)(nil)
 
-// Open implements profile.Fleet.
-func (r *Run) Open(collect func(r *record.Record, events []record.Event, data []byte)) {
-	r.busy <- struct{}{}
-	r.collect = collect
-	<-r.busy
+// Open has the records of all workers passed to collect.
+func (r *Run) Open(collect run.Collect) run.Load {
+	r.alone(func() { r.collect = collect })
+	return r
+}
+
+// Close implements run.Load: records that come now are of no use. End ends the run.
+func (r *Run) Close() error {
+	r.Open(nil)
+	return nil
 }
 
 // broadcast asks all workers that have joined and are not lost, and returns their answers by number. It is repeated for those that do
@@ -74,7 +79,7 @@ func (r *Run) missing(answers []*reply) bool {
 	return slices.ContainsFunc(r.parts, func(m *part) bool { return answers[m.index] == nil && m.joined && m.lost == "" })
 }
 
-// heard notes that a worker has answered. Blocks are not read while Sync calls a function, which may ask the workers: their answers
+// heard notes that a worker has answered. Blocks are not read while the workers are asked for their requests in flight: their answers
 // say that they are alive.
 func (r *Run) heard(m *part) {
 	r.mu.Lock()
@@ -92,34 +97,29 @@ func (r *Run) refusal(answers []*reply) error {
 	return nil
 }
 
-// Begin implements profile.Load: all workers prepare the load, then begin it at a common time. It returns after that time: a window that
+// Begin implements run.Load: all workers prepare the load, then begin it at a common time. It returns after that time: a window that
 // is opened next has load from its first moment.
-func (r *Run) Begin(ctx context.Context, o profile.Order) error {
-	lv := &result.Level{Mode: o.Level.Mode, Concurrency: o.Level.Concurrency, Rate: o.Level.Rate, Stages: o.Level.Stages}
-	if err := r.begin(ctx, Order{Level: lv, Limit: o.Limit, Seed: o.Seed}, func(int64) {}); err != nil {
-		return err
+func (r *Run) Begin(ctx context.Context, o run.Order) error {
+	if lv := o.Level; lv != nil {
+		o.Level = &result.Level{Mode: lv.Mode, Concurrency: lv.Concurrency, Rate: lv.Rate, Stages: lv.Stages}
 	}
-	clock.Sleep(ctx, time.Duration(r.Scheduled()-clock.Now()))
-	return nil
+	at, err := r.begin(ctx, o)
+	if err == nil {
+		clock.SleepUntil(ctx, at)
+	}
+	return err
 }
 
-// BeginPhase has all workers prepare a phase of a Task, then begin it at a common time. starts is told that time before the first
-// request is sent; no record is collected while it runs.
-func (r *Run) BeginPhase(ctx context.Context, phase any, starts func(at int64)) error {
-	return r.begin(ctx, Order{Phase: encode(phase)}, starts)
-}
-
-func (r *Run) begin(ctx context.Context, o Order, starts func(at int64)) error {
+func (r *Run) begin(ctx context.Context, o run.Order) (at int64, err error) {
 	var gen uint64
 	q := request{Kind: kindOrder, Order: o}
 	r.lock(func() {
 		r.adoptClocks()
 		gen = r.gen + 1
-		q.Gen, q.Restart, q.Clear = gen, r.restart, r.clear
-		if r.clear {
-			r.cleared = gen
+		q.Gen = gen
+		if o.Clear {
+			r.clear(gen)
 		}
-		r.restart, r.clear = false, false
 		for _, m := range r.parts {
 			m.gcPause, m.schedDelay, m.standstill = 0, 0, 0
 		}
@@ -129,9 +129,9 @@ func (r *Run) begin(ctx context.Context, o Order, starts func(at int64)) error {
 		err = r.refusal(answers)
 	}
 	if err != nil {
-		return err
+		return 0, err
 	}
-	at := max(clock.Now()+int64(r.lead()), r.notBefore)
+	at = max(clock.Now()+int64(r.lead()), r.notBefore)
 	r.notBefore = 0
 	q = request{Kind: kindGo, At: make([]int64, len(r.parts))}
 	r.lock(func() {
@@ -140,11 +140,13 @@ func (r *Run) begin(ctx context.Context, o Order, starts func(at int64)) error {
 			q.At[m.index] = at + m.clock.Ahead
 		}
 	})
-	r.Look(func() { starts(at) })
+	if o.Starts != nil {
+		r.alone(func() { o.Starts(at) })
+	}
 	if answers, err = r.broadcast(ctx, q); err == nil {
 		err = r.refusal(answers)
 	}
-	return err
+	return at, err
 }
 
 // StartAt sets the time at which the next load begins, unless the workers are ready only after it: the loads of several classes begin
@@ -162,7 +164,7 @@ func (r *Run) lead() time.Duration {
 	return 50*time.Millisecond + time.Duration(8*most) + time.Duration(len(r.parts))*50*time.Microsecond
 }
 
-// Stop implements profile.Load.
+// Stop implements run.Load.
 func (r *Run) Stop() { r.tell(r.ctx, kindStop) }
 
 // tell is a broadcast whose answers say nothing.
@@ -172,56 +174,63 @@ func (r *Run) tell(ctx context.Context, kind string) {
 	_, _ = r.broadcast(ctx, request{Kind: kind}) // a worker that does not hear it is lost, or hears it when it is asked again
 }
 
-// Working implements profile.Load.
-func (r *Run) Working() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.working()
-}
-
+// working tells whether a worker has a request in flight or will yet send one. The lock is held.
 func (r *Run) working() bool {
 	return slices.ContainsFunc(r.parts, func(m *part) bool { return m.lost == "" && (m.head.Gen != r.gen || m.head.Working) })
 }
 
-// Finished implements profile.Load.
-func (r *Run) Finished(ctx context.Context) error {
+// Wait implements run.Load.
+func (r *Run) Wait(ctx context.Context) error {
 	return r.await(ctx, func() bool { return !r.working() || r.broken != nil })
 }
 
-// Wait implements profile.Load.
-func (r *Run) Wait(ctx context.Context) error {
-	err := r.Finished(ctx)
-	if err == nil {
-		return nil
-	}
-	r.tell(context.WithoutCancel(ctx), kindCut)
-	settle, cancel := context.WithTimeout(context.WithoutCancel(ctx), workerTimeout)
+// Cut implements run.Load.
+func (r *Run) Cut() {
+	r.tell(r.ctx, kindCut)
+	settle, cancel := context.WithTimeout(r.ctx, workerTimeout)
 	defer cancel()
-	_ = r.Finished(settle) // the end of the run does not depend on it
-	return err
+	_ = r.Wait(settle) // the end of the run does not depend on it
 }
 
-// Restart implements profile.Load: the next load is as the first one.
-func (r *Run) Restart() { r.lock(func() { r.restart = true }) }
+// Sync implements run.Load.
+func (r *Run) Sync(d run.Detail, fn func(*run.State)) {
+	var s run.State
+	if d == run.Exact {
+		r.awaitRecords()
+	}
+	r.alone(func() {
+		if s = r.state(d); d < run.Flights {
+			fn(&s)
+		} else {
+			r.flying.Begin(r.flights())
+		}
+	})
+	if d == run.Flights {
+		r.awaitRecords()
+		r.alone(func() {
+			s.Flights = r.flying.End()
+			fn(&s)
+		})
+	}
+}
 
-// Sync implements profile.Load: it waits until the records of all requests that have ended until now are collected.
-func (r *Run) Sync(fn func()) {
+// awaitRecords waits until the records of all requests that have ended until now are passed on.
+func (r *Run) awaitRecords() {
 	now := clock.Now()
 	_ = r.await(context.Background(), func() bool {
 		return r.broken != nil || !slices.ContainsFunc(r.parts, func(m *part) bool { return m.lost == "" && m.mark < now })
 	})
-	r.Look(fn)
 }
 
-// Look calls fn while no record is collected.
-func (r *Run) Look(fn func()) {
+// alone calls fn while no record is passed on.
+func (r *Run) alone(fn func()) {
 	r.busy <- struct{}{}
 	defer func() { <-r.busy }()
 	fn()
 }
 
-// Flights implements profile.Load.
-func (r *Run) Flights() []engine.Flight {
+// flights asks the workers for their requests in flight.
+func (r *Run) flights() []engine.Flight {
 	ctx, cancel := context.WithTimeout(r.ctx, 2*workerTimeout)
 	defer cancel()
 	answers, _ := r.broadcast(ctx, request{Kind: kindFlights}) // a lost worker has none
@@ -253,63 +262,29 @@ func (r *Run) adoptClocks() {
 // slot is the number of a worker's slot in the whole fleet.
 func (r *Run) slot(slot uint32, index int) uint32 { return slot*uint32(len(r.parts)) + uint32(index) }
 
-// Worker implements profile.Fleet.
-func (r *Run) Worker(slot uint32) int { return int(slot) % len(r.parts) }
-
-// sum adds up a figure of all members.
-func sum[T int | uint64 | time.Duration](r *Run, figure func(*part) T) T {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	var n T
-	for _, m := range r.parts {
-		n += figure(m)
+// state adds up what the workers have told. Behind is their mean.
+func (r *Run) state(d run.Detail) run.State {
+	s := run.State{State: measure.State{Workers: r.Readings()}, Failures: r.failures(), WorkerErrors: r.workerErrors()}
+	if d >= run.Vitals {
+		s.Vitals = vitals.Read()
 	}
-	return n
-}
-
-// InFlight implements profile.Load.
-func (r *Run) InFlight() int {
-	return sum(r, func(m *part) int {
-		if m.lost != "" {
-			return 0
-		}
-		return m.head.InFlight
-	})
-}
-
-// Sent implements profile.Load.
-func (r *Run) Sent() uint64 { return sum(r, func(m *part) uint64 { return m.head.Sent }) }
-
-// Behind is the mean of the workers.
-func (r *Run) Behind() time.Duration {
-	return sum(r, func(m *part) time.Duration { return m.head.Behind }) / time.Duration(len(r.parts))
-}
-
-// Dropped implements profile.Load.
-func (r *Run) Dropped() uint64 { return sum(r, func(m *part) uint64 { return m.head.Dropped }) }
-
-// Stalled implements profile.Load.
-func (r *Run) Stalled() time.Duration {
-	return sum(r, func(m *part) time.Duration { return m.head.Stalled })
-}
-
-// Connections implements profile.Load.
-func (r *Run) Connections() (n int, busiest time.Duration) {
-	n = sum(r, func(m *part) int {
-		busiest = max(busiest, m.head.Busiest)
-		return m.head.Connections
-	})
-	return n, busiest
-}
-
-// Scheduled implements profile.Load.
-func (r *Run) Scheduled() int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.start
+	s.Working, s.Scheduled, s.Err, s.At = r.working(), r.start, r.broken, clock.Now()
+	for i, m := range r.parts {
+		s.Sent += m.head.Sent
+		s.Dropped += m.head.Dropped
+		s.Behind += m.head.Behind
+		s.Stalled += m.head.Stalled
+		s.Connections += m.head.Connections
+		s.Busiest = max(s.Busiest, m.head.Busiest)
+		s.InFlight += s.Workers[i].InFlight
+	}
+	s.Behind /= time.Duration(len(r.parts))
+	return s
 }
 
-// Readings implements profile.Fleet.
+// Readings are what the workers have counted until now, in the order of their numbers.
 func (r *Run) Readings() []measure.Reading {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -326,22 +301,20 @@ func (r *Run) Readings() []measure.Reading {
 	return out
 }
 
-// Broken implements profile.Fleet.
+// Broken is why the workers cannot go on; nil while they can.
 func (r *crew) Broken() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.broken
 }
 
-// GivenUp implements profile.Load: a worker that gives up because of a silent server has failed.
-func (r *Run) GivenUp() *engine.StallError { return nil }
-
-// Ended implements profile.Fleet: it keeps the level for a coordinator that takes the run up, and lets go of its records.
+// Ended keeps a level that is over for a coordinator that takes the run up, and lets go of its records. The level of a search is nil: the
+// search keeps it.
 func (r *Run) Ended(lv *result.Level, limits []result.Reason) error {
 	ctx, cancel := context.WithTimeout(r.ctx, recordsTimeout)
 	defer cancel()
 	if lv != nil {
-		err := insist(ctx, func() error { return r.keep(ctx, levelObject(r.levels), profile.Done{Level: *lv, Limits: limits}) })
+		err := insist(ctx, func() error { return r.keep(ctx, levelObject(r.levels), run.Done{Level: *lv, Limits: limits}) })
 		if err != nil {
 			return err
 		}

@@ -41,7 +41,7 @@ func TestALookHasEachWorker(t *testing.T) {
 	defer run.End(t.Context())
 	later := 0 // looks in windows after the first
 	r := &profile.Runner{
-		Plan: p, Service: &testkit.Service{}, Model: &service.Model{Name: "fake"}, Async: true, Fleet: run, Timeline: true,
+		Plan: p, Service: &testkit.Service{}, Model: &service.Model{Name: "fake"}, Async: true, Fleet: run.Open, Ended: run.Ended, Timeline: true,
 		Observer: looker{look: func(p profile.Progress) {
 			lv := p.Live()
 			var requests uint64

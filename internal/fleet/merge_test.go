@@ -32,7 +32,7 @@ func benchmarkMerge(b *testing.B, workers, records int) {
 	}
 	r.collect = func(rec *record.Record, _ []record.Event, _ []byte) {
 		win.Add(rec)
-		parts[r.Worker(rec.Slot)].Add(rec)
+		parts[int(rec.Slot)%workers].Add(rec)
 	}
 	var p packer
 	for i := range int64(records) {

@@ -14,7 +14,7 @@ import (
 
 	"github.com/redline-bench/redline/internal/cleantext"
 	"github.com/redline-bench/redline/internal/clock"
-	"github.com/redline-bench/redline/internal/profile"
+	"github.com/redline-bench/redline/internal/run"
 	"github.com/redline-bench/redline/internal/unit"
 )
 
@@ -73,7 +73,7 @@ func (r *crew) ask(ctx context.Context) (free, others []Hello, err error) {
 	for {
 		select {
 		case <-ctx.Done():
-			return nil, nil, profile.ErrInterrupted
+			return nil, nil, run.ErrInterrupted
 		case <-timer.C:
 			slices.SortFunc(free, func(a, b Hello) int { return strings.Compare(a.Name+a.ID, b.Name+b.ID) })
 			return free, others, nil
@@ -111,7 +111,7 @@ func (r *Run) join(ctx context.Context, job Job) error {
 		}
 	})
 	if ctx.Err() != nil {
-		return profile.ErrInterrupted
+		return run.ErrInterrupted
 	}
 	for _, err := range errs {
 		if err != nil {

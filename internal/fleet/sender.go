@@ -12,6 +12,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/redline-bench/redline/internal/clock"
+	"github.com/redline-bench/redline/internal/measure"
+	"github.com/redline-bench/redline/internal/run"
 	"github.com/redline-bench/redline/internal/vitals"
 )
 
@@ -21,12 +23,12 @@ const mostUnsent = 64
 
 // sender sends the blocks of an assignment and keeps each until NATS has acknowledged it.
 type sender struct {
-	s      *assignment
-	pack   packer
-	seq    uint64
-	mark   int64
-	last   vitals.Reading
-	lastAt int64
+	s     *assignment
+	pack  packer
+	seq   uint64
+	mark  int64
+	pulse *vitals.Pulse
+	last  run.State // the latest reading
 	// The failures that were told, and the load that they belong to.
 	counted, countedGen uint64
 
@@ -46,11 +48,13 @@ type sentBlock struct {
 }
 
 func newSender(s *assignment) *sender {
-	return &sender{s: s, last: vitals.Read(), lastAt: clock.Now()}
+	return &sender{s: s, last: run.State{State: measure.State{At: clock.Now(), Vitals: vitals.Read()}}}
 }
 
 // run sends a block at each interval until the run is left.
 func (o *sender) run(ctx context.Context) {
+	o.pulse = vitals.StartPulse()
+	defer o.pulse.Stop()
 	clock.Every(ctx, o.s.job.Interval, func() {
 		o.settle()
 		if o.room() > 1 { // else records wait in the packer: a block for each interval would fill the memory with small blocks
@@ -61,27 +65,22 @@ func (o *sender) run(ctx context.Context) {
 
 // flush sends what has ended until now.
 func (o *sender) flush() {
-	mark := clock.Now()
-	eng := o.s.maker.Engine()
-	working := o.s.working() // before the records are collected: what ended the load is in them
-	eng.Sync(func() {
+	mark, starting := clock.Now(), o.s.starting() // in this order: the load works when starting has become false
+	o.s.load.Sync(run.Vitals, func(s *run.State) {
 		o.mark = mark
-		h := &Head{Working: working}
-		now, at := vitals.Read(), clock.Now()
-		usage := now.Since(o.last)
-		h.GCPause, h.SchedDelay, h.Standstill = usage.GCPause, usage.SchedDelay, time.Duration(o.s.maker.Standstill(o.lastAt, at))
-		o.last, o.lastAt = now, at
+		usage := s.Vitals.Since(o.last.Vitals)
+		h := &Head{Working: starting || s.Working, GCPause: usage.GCPause, SchedDelay: usage.SchedDelay, Standstill: o.pulse.Longest(o.last.At, s.At)}
+		o.last = *s
 		o.send(h)
 	})
 }
 
-// send makes a block of the packed records. The collector of the engine calls it, so that it is never called twice at a time.
+// send makes a block of the packed records. The collector of the load calls it, so that it is never called twice at a time.
 func (o *sender) send(h *Head) {
 	o.seq++
 	h.Seq, h.Mark = o.seq, o.mark
-	o.s.reading(h)
-	h.CPU, h.Busy, h.Idle, h.Steal = o.last.CPU, o.last.Busy, o.last.Idle, o.last.Steal
-	list := o.s.failures()
+	o.s.describe(h, &o.last)
+	list := o.s.failures(o.last.Failures)
 	var n uint64
 	for _, f := range list {
 		n += f.Count

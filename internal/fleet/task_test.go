@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,27 +18,31 @@ import (
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/run"
 )
 
 // taskShare is a worker's share of a run that has no plan: a phase is a number of requests.
 type taskShare struct {
-	share
+	run.Load
 	err *atomic.Pointer[error]
 }
 
-func (p taskShare) Start(ctx context.Context, o fleet.Order, begin func(context.Context) (int64, error)) error {
+func (p taskShare) Begin(ctx context.Context, o run.Order) error {
 	var phase struct{ Requests int }
 	if err := json.Unmarshal(o.Phase, &phase); err != nil {
 		return err
 	}
-	return p.Share.Start(ctx, result.Level{Mode: plan.Concurrency, Concurrency: 4}, phase.Requests, 0, begin)
+	o.Level, o.Limit = &result.Level{Mode: plan.Concurrency, Concurrency: 4}, phase.Requests
+	return p.Load.Begin(ctx, o)
 }
 
-func (p taskShare) Err() error {
-	if err := p.err.Load(); err != nil {
-		return *err
-	}
-	return nil
+func (p taskShare) Sync(d run.Detail, fn func(*run.State)) {
+	p.Load.Sync(d, func(s *run.State) {
+		if err := p.err.Load(); err != nil {
+			s.Err = *err
+		}
+		fn(s)
+	})
 }
 
 // The secrets of a command with a plan of its own go over TLS, and the files of NATS have none of them; a coordinator that takes the run up has its
@@ -56,7 +61,7 @@ func TestSecretsOfATaskStayOutOfJetStream(t *testing.T) {
 	c := &crew{}
 	given := make(chan string, 1)
 	c.start(t, n, "a", func(w *fleet.Worker) {
-		w.Prepare = func(hard context.Context, job *fleet.Job, collect fleet.Collect) (fleet.Maker, error) {
+		w.Prepare = func(hard context.Context, job *fleet.Job, collect run.Collect) (run.Load, error) {
 			given <- string(job.Own) + " " + strings.Join(job.Secrets, " ")
 			job.Plan = testPlan(nil)
 			return c.prepare(hard, &fleet.Job{Plan: job.Plan, Of: job.Of}, collect)
@@ -99,7 +104,7 @@ func TestATask(t *testing.T) {
 	var given []string
 	for _, name := range []string{"a", "b"} {
 		c.start(t, h.NATS(), name, func(w *fleet.Worker) {
-			w.Prepare = func(hard context.Context, job *fleet.Job, collect fleet.Collect) (fleet.Maker, error) {
+			w.Prepare = func(hard context.Context, job *fleet.Job, collect run.Collect) (run.Load, error) {
 				if job.Plan != nil {
 					return nil, errors.New("the job has a plan")
 				}
@@ -115,7 +120,7 @@ func TestATask(t *testing.T) {
 				if err != nil {
 					return nil, err
 				}
-				return taskShare{m.(share), &failure}, nil
+				return taskShare{m, &failure}, nil
 			}
 		})
 	}
@@ -131,7 +136,7 @@ func TestATask(t *testing.T) {
 		t.Errorf("a secret without TLS: %v", err)
 	}
 
-	run, err := gather("task", &fleet.Task{Own: []byte(`{"model":"m"}`), Files: []string{file}})
+	load, err := gather("task", &fleet.Task{Own: []byte(`{"model":"m"}`), Files: []string{file}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,19 +145,19 @@ func TestATask(t *testing.T) {
 	}
 	rows := map[string]int{}
 	var before, started int
-	run.Open(func(_ *record.Record, _ []record.Event, data []byte) {
+	load.Open(func(_ *record.Record, _ []record.Event, data []byte) {
 		if rows[string(data)]++; started == 0 {
 			before++
 		}
 	})
 	for _, n := range []int{10, 20} {
-		if err := run.BeginPhase(t.Context(), struct{ Requests int }{n}, func(at int64) { started++ }); err != nil {
+		if err := load.Begin(t.Context(), run.Order{Phase: fmt.Appendf(nil, `{"requests":%d}`, n), Starts: func(int64) { started++ }}); err != nil {
 			t.Fatal(err)
 		}
-		if err := run.Finished(t.Context()); err != nil {
+		if err := load.Wait(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		run.Sync(func() {})
+		load.Sync(run.Exact, func(*run.State) {})
 	}
 	if rows["of a"]+rows["of b"] != 30 || rows["of a"] == 0 || rows["of b"] == 0 || before > 0 || started != 2 {
 		t.Errorf("records by what came with them: %v, %d before the start, %d starts", rows, before, started)
@@ -160,8 +165,8 @@ func TestATask(t *testing.T) {
 
 	broken := errors.New("line 7 of the prompts is no JSON")
 	failure.Store(&broken)
-	<-run.Failed()
-	if err := run.Broken(); err == nil || !strings.HasSuffix(err.Error(), ": line 7 of the prompts is no JSON") || !strings.HasPrefix(err.Error(), "worker ") {
+	<-load.Failed()
+	if err := load.Broken(); err == nil || !strings.HasSuffix(err.Error(), ": line 7 of the prompts is no JSON") || !strings.HasPrefix(err.Error(), "worker ") {
 		t.Errorf("an error of a worker: %v", err)
 	}
 }

@@ -11,37 +11,17 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/redline-bench/redline/internal/clock"
-	"github.com/redline-bench/redline/internal/engine"
-	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/run"
 	"github.com/redline-bench/redline/internal/unit"
 )
-
-// Maker makes a worker's share of the loads of a run.
-type Maker interface {
-	// Start begins the share of an order at the time that begin returns once everything is prepared. The load ends with ctx.
-	Start(ctx context.Context, o Order, begin func(context.Context) (int64, error)) error
-	// Stop ends the load: nothing more is sent. Cut also cancels the requests in flight.
-	Stop()
-	Cut()
-	// Working tells whether a request is in flight or will yet be sent.
-	Working() bool
-	// Err is why the worker cannot go on with the run; nil while it can.
-	Err() error
-	Engine() *engine.Engine
-	// Standstill is the longest time between two readings of the clock in which this process did not run, in nanoseconds.
-	Standstill(from, to int64) int64
-	Close() error
-}
-
-// Collect receives the records of a Maker. The coordinator gets data with the record.
-type Collect func(r *record.Record, events []record.Event, data []byte)
 
 // Worker waits for runs and makes its share of their loads, one run at a time. The loads of a scenario's classes are made at the same time.
 type Worker struct {
 	Bus   *Bus
 	Hello Hello
-	// Prepare makes the Maker of a job whose input files are in place. hard ends when requests in flight are cut.
-	Prepare func(hard context.Context, job *Job, collect Collect) (Maker, error)
+	// Prepare opens the load that makes this worker's share of a job whose input files are in place. The coordinator gets the data that
+	// collect is given with a record, not its events. hard ends when requests in flight are cut.
+	Prepare func(hard context.Context, job *Job, collect run.Collect) (run.Load, error)
 	// Folder is where input files are kept during a run. Free is the room in it in bytes.
 	Folder string
 	Free   func(folder string) (int64, error)
@@ -112,8 +92,8 @@ func endAll(list []*assignment, why string) {
 	}
 }
 
-// run is the name of the run that the worker works for; empty if it is free.
-func (w *Worker) run() string {
+// runName is the name of the run that the worker works for; empty if it is free.
+func (w *Worker) runName() string {
 	if list := w.current(); len(list) > 0 {
 		return list[0].job.Run
 	}
@@ -123,7 +103,7 @@ func (w *Worker) run() string {
 func (w *Worker) answerHello(m *nats.Msg) {
 	h := w.Hello
 	h.TLS = w.Bus.Secure()
-	h.Run = w.run()
+	h.Run = w.runName()
 	_ = m.Respond(encode(h)) // a coordinator that gets no answer asks again
 }
 
@@ -137,7 +117,7 @@ func (w *Worker) answer(ctx context.Context, m *nats.Msg) {
 	switch r.Kind {
 	case kindClock:
 		now, wall := w.Clock()
-		_ = m.Respond(encode(reply{Now: now, Wall: wall, Run: w.run(), Error: w.refusal()}))
+		_ = m.Respond(encode(reply{Now: now, Wall: wall, Run: w.runName(), Error: w.refusal()}))
 	case kindJoin:
 		go func() { _ = m.Respond(encode(reply{Error: w.text(w.join(ctx, r.Job))})) }()
 	default:

@@ -18,8 +18,6 @@ type Config struct {
 	Timeline, Intervals bool
 	// Span has rates cover the time from the first send to the last response, not the whole measured time.
 	Span bool
-	// Workers make the load; nil if this process makes it.
-	Workers Workers
 }
 
 // State is a reading of what makes a load: of the engine of this process, or of all workers of a fleet. Counts grow from the start of the
@@ -68,7 +66,7 @@ func (r *Recorder) Begin(from int64, s *State) {
 	if r.conf.Timeline && r.timeline == nil {
 		r.timeline = NewTimeline(r.conf.Setup, from)
 	}
-	r.workers.begin(r.conf.Workers, r.conf.Setup, from)
+	r.workers.begin(len(s.Workers), r.conf.Setup, from)
 }
 
 // From is the start of the measured time.
@@ -156,7 +154,7 @@ func (r *Recorder) Merge(o *Recorder) {
 
 // Until is a copy of r that ends now, for a look at a load that goes on. The copy is valid until a record is added to r.
 func (r *Recorder) Until(now int64, s *State, pending []Pending) *Recorder {
-	c := New(Config{Setup: r.conf.Setup, Span: r.conf.Span, Workers: r.conf.Workers})
+	c := New(Config{Setup: r.conf.Setup, Span: r.conf.Span})
 	c.timeline, c.series = r.timeline, r.series
 	c.Begin(r.from, &r.first)
 	c.Window.Merge(&r.Window)
@@ -300,8 +298,9 @@ func (r *Recorder) overhead(a *Asked, l *Load) float64 {
 // Dropped sets how many requests were due and never sent until the load was over, which is known only after its end.
 func (r *Recorder) Dropped(n uint64) { r.last.Dropped = n }
 
-// Live is a level in progress, without what is costly to compute: head has the windows that are over.
-func (r *Recorder) Live(head result.Level, now int64, rate float64) *result.Level {
+// Live is a level in progress, without what is costly to compute: head has the windows that are over, and readings are what its workers
+// have counted until now.
+func (r *Recorder) Live(head result.Level, now int64, rate float64, readings []Reading) *result.Level {
 	lv := head
 	lv.Client = result.Client{Requests: r.Requests(), Failed: r.Failed(), InferPerSec: rate, Latency: r.timeline.Latency()}
 	for i := range lv.Windows {
@@ -309,7 +308,7 @@ func (r *Recorder) Live(head result.Level, now int64, rate float64) *result.Leve
 		lv.Client.Failed += lv.Windows[i].Client.Failed
 	}
 	lv.Timeline = r.timeline.Result(now)
-	if look := r.Look(time.Duration(now - r.from)); look != nil {
+	if look := r.Look(time.Duration(now-r.from), readings); look != nil {
 		lv.Workers = look()
 	}
 	return &lv

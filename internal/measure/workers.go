@@ -31,34 +31,25 @@ func (r *Reading) cores(from *Reading) float64 {
 	return float64(r.Vitals.Since(from.Vitals).CPU) / float64(max(1, r.At-from.At))
 }
 
-// Workers are the workers of a fleet by their numbers.
-type Workers interface {
-	// Worker is the number of the worker that a slot belongs to.
-	Worker(slot uint32) int
-	// Readings are what the workers have counted until now, in the order of their numbers.
-	Readings() []Reading
-}
-
 // workers is what each worker of a fleet did in the measured time; the zero value is a load without a fleet.
 type workers struct {
-	of    Workers
 	parts []*Part
 	past  []*Part // in the windows before
 }
 
-func (w *workers) begin(of Workers, setup Setup, from int64) {
-	if of == nil {
-		return
-	}
-	w.of, w.parts = of, make([]*Part, len(of.Readings()))
-	for i := range w.parts {
-		w.parts[i] = NewPart(setup, from)
+// begin makes the parts of n workers.
+func (w *workers) begin(n int, setup Setup, from int64) {
+	for range n {
+		w.parts = append(w.parts, NewPart(setup, from))
 	}
 }
 
+// of is the part of the worker that a slot belongs to: the slots of n workers are dealt out in turn.
+func (w *workers) of(slot uint32) *Part { return w.parts[int(slot)%len(w.parts)] }
+
 func (w *workers) add(rec *record.Record) {
 	if w.parts != nil {
-		w.parts[w.of.Worker(rec.Slot)].Add(rec)
+		w.of(rec.Slot).Add(rec)
 	}
 }
 
@@ -67,7 +58,7 @@ func (w *workers) pending(list []Pending, until int64) {
 		return
 	}
 	for _, p := range list {
-		w.parts[w.of.Worker(p.Slot)].Pending(p.Sent, until)
+		w.of(p.Slot).Pending(p.Sent, until)
 	}
 }
 
@@ -78,12 +69,7 @@ func (w *workers) sent() (n uint64) {
 	return n
 }
 
-func (w *workers) merge(o *workers) {
-	if w.of == nil {
-		w.of = o.of
-	}
-	w.parts = mergeParts(w.parts, o.parts)
-}
+func (w *workers) merge(o *workers) { w.parts = mergeParts(w.parts, o.parts) }
 
 // sum is what the workers did until the end of this window.
 func (w *workers) sum() []*Part { return mergeParts(mergeParts(nil, w.past), w.parts) }
@@ -99,9 +85,9 @@ func mergeParts(to, from []*Part) []*Part {
 	return to
 }
 
-// Look makes what each worker has done in a level whose window has lasted for elapsed; it is nil without a fleet. The rate is that of the
-// window.
-func (r *Recorder) Look(elapsed time.Duration) func() []result.Worker {
+// Look makes what each worker has done in a level whose window has lasted for elapsed, by their readings; it is nil without a fleet. The rate
+// is that of the window.
+func (r *Recorder) Look(elapsed time.Duration, readings []Reading) func() []result.Worker {
 	w := &r.workers
 	if w.parts == nil {
 		return nil
@@ -109,7 +95,7 @@ func (r *Recorder) Look(elapsed time.Duration) func() []result.Worker {
 	return func() []result.Worker {
 		var out []result.Worker
 		all := w.sum()
-		for i, now := range w.of.Readings() {
+		for i, now := range readings {
 			one := all[i].Figures(now.Name, Load{Wall: elapsed})
 			one.InferPerSec = w.parts[i].Figures(now.Name, Load{Wall: elapsed}).InferPerSec
 			one.Lost, one.Health.AchievedInFlight, one.Health.CPUCores = now.Lost, float64(now.InFlight), now.cores(&r.first.Workers[i])

@@ -59,7 +59,7 @@ func TestWarmupIsCollectedAsItRuns(t *testing.T) {
 	p := perfPlan()
 	p.Measure.WarmupCount, p.Measure.RequestCount, p.Measure.Window = 400, 10, plan.CountWindows
 	x := &exports{}
-	res, _, err := run(t, p, &testkit.Service{}, func(r *profile.Runner) {
+	res, _, err := runPlan(t, p, &testkit.Service{}, func(r *profile.Runner) {
 		r.Service, r.Exporter, r.Model.Statistics = bulky{r.Service.(*testkit.Service), 1}, x, false
 	})
 	if err != nil {
@@ -85,7 +85,7 @@ func TestPeriodicLoadIsCollectedAsItRuns(t *testing.T) {
 	p.Load.Mode, p.Load.Period = plan.PeriodicConcurrency, 4
 	p.Load.Periodic = plan.IntRange{Start: 1, End: 200, Step: 1}
 	x := &slowExports{}
-	res, _, err := run(t, p, &testkit.Service{}, func(r *profile.Runner) {
+	res, _, err := runPlan(t, p, &testkit.Service{}, func(r *profile.Runner) {
 		r.Service, r.Exporter = bulky{r.Service.(*testkit.Service), 4}, x
 	})
 	if err != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/redline-bench/redline/internal/profile"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/run"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/testkit"
 )
@@ -125,7 +126,7 @@ func (b *books) run(t *testing.T, rng *rand.Rand, p *plan.Plan) {
 		},
 	}
 	_, err := r.Run(ctx, hard)
-	b.early = errors.Is(err, profile.ErrInterrupted) || errors.As(err, new(*profile.LoadError))
+	b.early = errors.Is(err, run.ErrInterrupted) || errors.As(err, new(*profile.LoadError))
 }
 
 func randomPlan(t *testing.T, rng *rand.Rand) *plan.Plan {

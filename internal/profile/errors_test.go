@@ -22,7 +22,7 @@ func TestMaxErrorRateIsThatOfTheLevel(t *testing.T) {
 		}
 		return 100 * time.Microsecond, nil
 	}}
-	res, _, err := run(t, p, svc, nil)
+	res, _, err := runPlan(t, p, svc, nil)
 	if len(res.Levels) != 1 || len(res.Levels[0].Windows) != 2 {
 		t.Fatalf("the level has %+v, %v", res.Levels, err)
 	}
@@ -42,7 +42,7 @@ func TestFailuresOfTheWarmupAreNotTheLevels(t *testing.T) {
 		}
 		return 0, nil
 	}}
-	res, _, err := run(t, p, svc, nil)
+	res, _, err := runPlan(t, p, svc, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func TestAFailureEndsAFixedNumberOfRequests(t *testing.T) {
 		p := perfPlan()
 		p.Measure.RequestCount, p.Measure.Window = 5, plan.CountWindows
 		svc := &testkit.Service{Answer: func(int64) (time.Duration, error) { return 0, errors.New("boom") }}
-		_, _, err := run(t, p, svc, func(r *profile.Runner) { r.Observer = slowObserver{&journal{}} })
+		_, _, err := runPlan(t, p, svc, func(r *profile.Runner) { r.Observer = slowObserver{&journal{}} })
 		if load := new(*profile.LoadError); !errors.As(err, load) {
 			t.Fatalf("got %v, want the failed request", err)
 		}
@@ -88,7 +88,7 @@ func TestAServerThatNeverAnswersEndsTheRun(t *testing.T) {
 				}
 				return 1000 * time.Hour, nil
 			}}
-			res, _, err := run(t, p, svc, func(r *profile.Runner) { r.Patience = 10 * time.Second })
+			res, _, err := runPlan(t, p, svc, func(r *profile.Runner) { r.Patience = 10 * time.Second })
 			failed, ok := errors.AsType[*profile.LoadError](err)
 			if !ok || failed.Stall == nil {
 				t.Fatalf("the run ends with %v", err)

@@ -31,7 +31,7 @@ func TestHoldsAreReported(t *testing.T) {
 	}
 	p := basePlan()
 	p.Measure.RequestCount = 500
-	res, _, err := run(t, p, svc, func(r *profile.Runner) { r.Model.Scheduler = service.DynamicBatcher })
+	res, _, err := runPlan(t, p, svc, func(r *profile.Runner) { r.Model.Scheduler = service.DynamicBatcher })
 	if err != nil {
 		t.Fatal(err)
 	}

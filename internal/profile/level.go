@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"runtime"
 	"time"
 
@@ -15,10 +14,14 @@ import (
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/run"
 	"github.com/redline-bench/redline/internal/segment"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/traceid"
 )
+
+// ignore drops the records that come from now on.
+func (r *Runner) ignore() { r.eng.Sync(run.Glance, func(*run.State) { r.collect = nil }) }
 
 // visit measures one level, keeps it in the result, and tells the search how it went.
 func (r *Runner) visit(ctx context.Context, lv result.Level) outcome {
@@ -35,13 +38,13 @@ func (r *Runner) visit(ctx context.Context, lv result.Level) outcome {
 		err = m.measure(ctx)
 	}
 	if err != nil && ctx.Err() != nil {
-		err = ErrInterrupted // what fails because the user stopped the run is no fault of the server
+		err = run.ErrInterrupted // what fails because the user stopped the run is no fault of the server
 	}
-	m.eng.Sync(func() { m.collect = nil }) // what ends now is in no window
+	m.ignore() // what ends now is in no window
 	m.stop()
 	m.stopMetrics()
 	err = errors.Join(err, m.finish(err))
-	if err != nil && !errors.Is(err, ErrInterrupted) {
+	if err != nil && !errors.Is(err, run.ErrInterrupted) {
 		lv.Unfinished, lv.Accepted = true, false
 	}
 	if len(lv.Windows) > 0 || err == nil {
@@ -49,8 +52,8 @@ func (r *Runner) visit(ctx context.Context, lv result.Level) outcome {
 		r.res.Levels = append(r.res.Levels, lv)
 		r.limits = append(r.limits, m.reasons)
 	}
-	if err == nil && r.Fleet != nil {
-		err = r.Fleet.Ended(&lv, m.reasons)
+	if err == nil && r.Ended != nil {
+		err = r.Ended(&lv, m.reasons)
 	}
 	return r.outcomeOf(&lv, err)
 }
@@ -81,10 +84,12 @@ func (r *Runner) known(lv *result.Level) (outcome, bool) {
 type levelRun struct {
 	*Runner
 	lv      *result.Level
-	passes  []*pass // as many as lv.Windows
-	held    []held  // records that ended after the window that was open when they were collected
+	passes  []*pass    // as many as lv.Windows
+	window  *pass      // that counts what the inbox passes on
+	inbox   *run.Inbox // holds what ended after the window
 	reasons []result.Reason
 	paced   bool // an open loop is running
+	order   run.Order
 	load    measure.Asked
 	failed  []engine.Failure // failures before this level
 	polling bool             // the metrics poller is at work
@@ -93,7 +98,6 @@ type levelRun struct {
 
 // warmUp sends the requests that do not count.
 func (m *levelRun) warmUp(ctx context.Context) error {
-	m.failed = m.eng.Failures()
 	w := m.Plan.Measure.WarmupCount
 	if w == 0 || m.lv.Mode == plan.SessionConcurrency { // a conversation has no turns to spare
 		return nil
@@ -108,109 +112,31 @@ func (m *levelRun) warmUp(ctx context.Context) error {
 	}
 	m.Plan.Target.Tracing.Until(traceid.Never)
 	defer m.Plan.Target.Tracing.Until(traceid.Always)
-	if err := m.start(ctx, &warm, w); err != nil {
+	if err := m.start(ctx, run.Order{Level: &warm, Limit: w, Warm: true}); err != nil {
 		return err
 	}
 	err := m.untilIdle(ctx)
 	m.stop()
 	if failed, ok := errors.AsType[*LoadError](err); ok && failed.Stall == nil && m.Plan.Measure.IgnoreWarmup {
-		m.eng.ClearFailures()
+		m.clear = true
 	} else if err != nil {
 		return err // some requests may still be in flight
 	}
-	m.eng.Restart()
+	m.restart = true
 	return nil
 }
 
-// start sets the load of a level, which ends after limit requests; 0 is no limit. Level and limit are those of the whole load: this
-// process sends its segment of it.
-func (m *levelRun) start(ctx context.Context, lv *result.Level, limit int) error {
-	deal := m.deal(lv)
-	m.wanted = deal.Count(limit)
-	m.lv.Idle = deal.Idle() || limit > 0 && m.wanted == 0
-	switch lv.Mode {
-	case plan.Concurrency:
-		loop := m.closedLoop(lv.Concurrency, m.wanted)
-		m.load = measure.Asked{Concurrency: loop.Concurrency}
-		return m.begins(ctx, loop, lv, limit)
-	case plan.SessionConcurrency: // pauses are part of it, so there is no number in flight to hold it to
-		m.load = measure.Asked{}
-		return m.begins(ctx, &engine.Closed{Concurrency: deal.Own(), Whole: lv.Concurrency}, lv, limit)
-	case plan.RequestRate, plan.CustomIntervals, plan.FixedSchedule, plan.PeriodicConcurrency:
+// start begins an order. Level and limit are those of the whole load: this process sends its segment of it.
+func (m *levelRun) start(ctx context.Context, o run.Order) error {
+	o.Restart, o.Clear = m.restart, m.clear
+	m.restart, m.clear = false, false
+	if o.Seed == 0 {
+		o.Seed = m.Plan.Load.Seed
 	}
-	return m.startOpen(ctx, lv, limit)
-}
-
-// The slots of an open loop with asynchronous calls: few at first, more as they are needed.
-const (
-	firstSlots = 16
-	mostSlots  = 1 << 16
-)
-
-func (m *levelRun) startOpen(ctx context.Context, lv *result.Level, limit int) error {
-	deal := m.deal(lv)
-	part := deal.Segment
-	schedule := m.schedule(lv, limit)
-	m.load = measure.Asked{Rate: deal.Rate(lv.Rate)}
-	if m.lv.Idle {
-		return nil
-	}
-	threads := max(1, part.Share(m.Plan.Load.MaxThreads))
-	if lv.Mode == plan.FixedSchedule {
-		threads = min(threads, m.wanted) // each time belongs to a step; threads take them in turn
-	}
-	// Arrivals go to the sources in turn: source i of this process has every arrival that source i·Lanes + Index of threads·Lanes
-	// would have.
-	load := &engine.Paced{Schedule: schedule, Sources: threads, WholeSources: threads * deal.Lanes, Limit: m.wanted, Seed: part.Seed(m.Plan.Load.Seed)}
-	if m.Model.Sequential() {
-		load.Sources, load.WholeSources, load.Order = deal.Own(), deal.Lanes, m.order()
-		threads = min(threads, load.Sources)
-	}
-	load.Slots, load.Cap, load.Workers = threads, threads, threads
-	m.load.Cap, m.load.Serial = threads, load.Order == engine.Serial
-	if m.Async {
-		load.Slots, load.Cap = max(threads, firstSlots), mostSlots
-		m.load.Cap = 0
-		load.Ordered = m.streamed()
-	}
-	m.paced = true
-	return m.begins(ctx, load, lv, limit)
-}
-
-// begins orders the load.
-func (m *levelRun) begins(ctx context.Context, loop engine.Loop, lv *result.Level, limit int) error {
-	return m.eng.Begin(ctx, Order{Loop: loop, Level: lv, Limit: limit, Seed: m.Plan.Load.Seed})
-}
-
-// schedule is the part of a level's schedule that this process has.
-func (m *levelRun) schedule(lv *result.Level, limit int) pace.Schedule {
-	return pace.Part(m.wholeSchedule(lv, limit), m.deal(lv))
-}
-
-func (m *levelRun) wholeSchedule(lv *result.Level, limit int) pace.Schedule {
-	switch {
-	case lv.Mode == plan.FixedSchedule:
-		n := min(limit, len(m.Times))
-		times := m.Times[:n]
-		m.Times = m.Times[n:]
-		return pace.Fixed(times)
-	case lv.Mode == plan.CustomIntervals:
-		return pace.Intervals(m.gaps)
-	case len(m.Plan.Load.Stages) > 0:
-		return m.staged()
-	case m.Plan.Load.Distribution == plan.Poisson:
-		return pace.Poisson(lv.Rate, m.Plan.Load.Seed)
-	default:
-		return pace.Constant(lv.Rate)
-	}
-}
-
-// staged is the schedule of stages.
-func (m *levelRun) staged() pace.Schedule {
-	if m.Plan.Load.Distribution == plan.Poisson {
-		return pace.Stages(m.Plan.Load.Stages, rand.New(rand.NewPCG(m.Plan.Load.Seed, 0)).ExpFloat64)
-	}
-	return pace.Stages(m.Plan.Load.Stages, nil)
+	m.wanted, m.lv.Idle = m.share(&o)
+	m.order, m.load = o, m.asked(&o)
+	m.paced = o.Level.Mode.Scheduled() && !m.lv.Idle
+	return m.eng.Begin(ctx, o)
 }
 
 // stop ends an open loop and lets what it has in flight end. A closed loop runs on into the next level.
@@ -220,7 +146,7 @@ func (m *levelRun) stop() {
 	}
 	m.eng.Stop()
 	m.paced = false
-	m.waitForEnds(m.hard)
+	run.Drain(m.hard, m.eng, run.DrainTime)
 }
 
 // measure repeats passes until three agree, the limit is crossed, or the trials are used up.
@@ -249,7 +175,7 @@ func (m *levelRun) measure(ctx context.Context) error {
 			return err
 		}
 		if ctx.Err() != nil { // while the window was closed
-			return ErrInterrupted
+			return run.ErrInterrupted
 		}
 		if done, err := m.together(ctx); done || err != nil {
 			return err
@@ -297,7 +223,7 @@ func (m *levelRun) finish(cause error) error {
 	}
 	err := m.merge()
 	m.lv.OverLimit = measure.OverLimit(&m.lv.Client, rules) && (m.lv.Stable || !rules.LimitStable)
-	m.lv.Accepted = m.lv.Stable && !m.lv.OverLimit || errors.Is(cause, ErrInterrupted) && m.lv.Client.Requests > 0
+	m.lv.Accepted = m.lv.Stable && !m.lv.OverLimit || errors.Is(cause, run.ErrInterrupted) && m.lv.Client.Requests > 0
 	if cause == nil {
 		err = errors.Join(m.windowError(), err)
 	}
@@ -353,15 +279,16 @@ func (m *levelRun) merge() error {
 	}
 	m.lv.Dead, m.lv.Used = m.dead(), len(used)
 	total := measure.New(m.config(false))
+	state := run.Read(m.eng, run.Glance)
 	for _, p := range used {
 		total.Merge(p.rec)
 	}
-	total.Dropped(m.eng.Dropped())
-	*m.lv, m.reasons = total.Level(*m.lv, m.asked())
+	total.Dropped(state.Dropped)
+	*m.lv, m.reasons = total.Level(*m.lv, m.judgment(state.Scheduled))
 	if m.Floor != nil {
 		m.Floor(m.lv)
 	}
-	m.lv.Failures = m.newFailures()
+	m.lv.Failures = m.newFailures(state.Failures)
 	err := m.serverLevel(used)
 	if m.lv.Server != nil {
 		m.lv.Hold = total.Hold(m.Model, m.lv.Server.Stats.Queue)
@@ -372,10 +299,10 @@ func (m *levelRun) merge() error {
 // recordsOption is the option that writes every request to a file.
 const recordsOption = "--profile-export-file"
 
-// asked is the load that the level asked for.
-func (m *levelRun) asked() *measure.Asked {
+// judgment is the load that the level asked for, whose schedule began at a time, and how it is judged.
+func (m *levelRun) judgment(scheduled int64) *measure.Asked {
 	a := m.load
-	a.Fixed, a.Scheduled, a.Steady = m.finite(), m.eng.Scheduled(), m.finite() && !m.Plan.Measure.WholeTime
+	a.Fixed, a.Scheduled, a.Steady = m.finite(), scheduled, m.finite() && !m.Plan.Measure.WholeTime
 	a.ThinkTime = m.Plan.Load.ThinkTime.Mean > 0
 	if m.Plan.Load.PerThread {
 		a.Threads = max(1, m.Plan.Load.MaxThreads)
@@ -387,7 +314,7 @@ func (m *levelRun) asked() *measure.Asked {
 	}
 	if a.Rate > 0 && !a.Fixed {
 		a.Due = func(from, until int64) float64 {
-			return pace.Due(m.schedule(m.lv, 0), time.Duration(from-a.Scheduled), time.Duration(until-a.Scheduled))
+			return pace.Due(m.schedule(&run.Order{Level: m.lv, Seed: m.order.Seed}), time.Duration(from-a.Scheduled), time.Duration(until-a.Scheduled))
 		}
 	}
 	a.Share = func(i, n int) (int, float64) {
@@ -397,10 +324,10 @@ func (m *levelRun) asked() *measure.Asked {
 	return &a
 }
 
-// newFailures are the failures since the level began.
-func (m *levelRun) newFailures() []result.Failure {
+// newFailures are those of all failures that the level has had since it began.
+func (m *levelRun) newFailures(all []engine.Failure) []result.Failure {
 	var out []result.Failure
-	for i, f := range m.eng.Failures() {
+	for i, f := range all {
 		if i < len(m.failed) {
 			f.Count -= m.failed[i].Count
 		}

@@ -36,7 +36,7 @@ func TestFixedScheduleKeepsItsTimes(t *testing.T) {
 	times := []time.Duration{0, 10 * ms, 20 * ms, 60 * ms, 60 * ms, 140 * ms}
 	x := &sends{}
 	svc := pinned(5 * ms)
-	res, j, err := run(t, p, svc, func(r *profile.Runner) { r.Times, r.Exporter, r.Async = times, x, true })
+	res, j, err := runPlan(t, p, svc, func(r *profile.Runner) { r.Times, r.Exporter, r.Async = times, x, true })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestSessionsRunToTheirEnd(t *testing.T) {
 	p.Measure.Interval = time.Millisecond // windows do not matter
 	x := &exports{}
 	var total atomic.Int64
-	res, j, err := run(t, p, pinned(time.Millisecond), func(r *profile.Runner) {
+	res, j, err := runPlan(t, p, pinned(time.Millisecond), func(r *profile.Runner) {
 		r.Exporter = x
 		r.Source = func(slot, _ int) engine.Source { return &talk{left: 2 + slot, total: &total} }
 	})
@@ -101,7 +101,7 @@ func TestARefusedAnswerEndsPerfAnalyzerMode(t *testing.T) {
 	p := perfPlan()
 	p.Load.Mode, p.Load.Sessions = plan.SessionConcurrency, 1
 	var total atomic.Int64
-	_, _, err := run(t, p, pinned(time.Millisecond), func(r *profile.Runner) {
+	_, _, err := runPlan(t, p, pinned(time.Millisecond), func(r *profile.Runner) {
 		r.Source = func(int, int) engine.Source { return &talk{left: 5, refuse: true, total: &total} }
 	})
 	var load *profile.LoadError

@@ -3,7 +3,6 @@ package profile
 import (
 	"context"
 	"errors"
-	"maps"
 	"math"
 	"slices"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/run"
 	"github.com/redline-bench/redline/internal/scrape"
 	"github.com/redline-bench/redline/internal/service"
 )
@@ -47,7 +47,7 @@ func (m *levelRun) begin(ctx context.Context) (*pass, error) {
 			return nil, err
 		}
 	}
-	if err := m.start(ctx, m.lv, count); err != nil {
+	if err := m.start(ctx, run.Order{Level: m.lv, Limit: count}); err != nil {
 		return nil, err
 	}
 	if !m.finite() {
@@ -63,20 +63,20 @@ func (m *levelRun) open(ctx context.Context, p *pass) error {
 	if err := m.startMetrics(ctx); err != nil {
 		return err
 	}
-	if m.Fleet != nil { // here Sync waits for the workers, and the counters belong to the start of the window
-		m.eng.Sync(func() { m.collect = m.hold })
-	}
+	m.eng.Sync(run.Exact, func(*run.State) { m.collect = nil })
 	stats, err := m.stats(ctx)
 	if err != nil {
 		return err
 	}
-	if m.Fleet == nil {
-		m.eng.Sync(func() { m.collect = m.hold })
-	}
-	m.failed = m.eng.Failures() // those of the warm-up are none of this level's
 	p.serverFrom, p.statsMissing = stats, stats == nil
-	state := ReadState(m.eng)
-	p.rec.Begin(state.At, &state)
+	m.eng.Sync(run.Vitals, func(s *run.State) {
+		if m.failed = s.Failures; m.clear { // those of the warm-up are none of this level's
+			m.failed = nil
+		}
+		p.rec.Begin(s.At, &s.State)
+		m.inbox = run.NewInbox(run.HoldAll, m.count)
+		m.collect = m.inbox.Take
+	})
 	return nil
 }
 
@@ -115,21 +115,21 @@ func (m *levelRun) blame(ctx context.Context, err error) error {
 
 // await waits until the window is over.
 func (m *levelRun) await(ctx context.Context, p *pass, n, trials int) error {
-	m.eng.Sync(func() {
-		m.takeHeld(p)
-		p.rest.begin(m.Exporter != nil)
-		m.collect = func(r *record.Record, events []record.Event, data []byte) { m.fold(p, r, events, data) }
-	})
 	idle, stopWaiting := m.idleSignal(ctx)
 	defer stopWaiting()
+	m.eng.Sync(run.Glance, func(*run.State) {
+		m.window = p
+		p.rest.begin(m.Exporter != nil, idle)
+		m.inbox.Until(p.until)
+	})
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
 		var over, failed bool
-		m.eng.Sync(func() {
+		m.eng.Sync(run.Glance, func(s *run.State) {
 			over, failed = p.err != nil || m.over(p), m.tooManyFailed(p)
 			if !over {
-				m.Observer.Progress(m.progress(p, n, trials))
+				m.Observer.Progress(m.progress(p, s, n, trials))
 			}
 		})
 		switch {
@@ -141,7 +141,7 @@ func (m *levelRun) await(ctx context.Context, p *pass, n, trials int) error {
 		timer.Reset(min(tick, max(0, time.Duration(p.until-clock.Now()))))
 		select {
 		case <-ctx.Done():
-			return ErrInterrupted
+			return run.ErrInterrupted
 		case <-m.eng.Failed():
 			return m.afterFailure(ctx)
 		case <-idle:
@@ -162,10 +162,9 @@ const failureGrace = time.Second
 
 // afterFailure lets the other slots run into their own failures.
 func (m *levelRun) afterFailure(ctx context.Context) error {
-	end := clock.Now() + int64(failureGrace)
-	for clock.Now() < end && m.eng.Working() && ctx.Err() == nil {
-		time.Sleep(time.Millisecond)
-	}
+	ctx, cancel := context.WithTimeout(ctx, failureGrace)
+	defer cancel()
+	_ = m.eng.Wait(ctx) // what goes on is stopped
 	m.eng.Stop()
 	return m.loadError()
 }
@@ -207,7 +206,7 @@ func (m *levelRun) idleSignal(ctx context.Context) (idle <-chan struct{}, stop f
 	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
-		if m.eng.Finished(ctx) == nil {
+		if m.eng.Wait(ctx) == nil {
 			close(done)
 		}
 	}()
@@ -217,11 +216,17 @@ func (m *levelRun) idleSignal(ctx context.Context) (idle <-chan struct{}, stop f
 	}
 }
 
-// close fixes the window's end: the asked one, or the last end of a window that goes by count.
+// close fixes the window's end: the asked one, or the last end of a window that goes by count. Then it tells the window which requests
+// were in flight at its end.
 func (m *levelRun) close(p *pass) {
-	m.eng.Sync(func() { m.fixEnd(p) })
-	state := ReadState(m.eng)
-	m.closeFlights(p, &state)
+	m.eng.Sync(run.Exact, func(*run.State) {
+		m.fixEnd(p)
+		m.inbox.Until(p.until)
+	})
+	m.eng.Sync(run.Flights, func(s *run.State) {
+		p.rec.End(p.until, &s.State, m.inbox.InFlight(p.until, s.Flights))
+		m.inbox.Until(run.HoldAll)
+	})
 }
 
 func (m *levelRun) fixEnd(p *pass) {
@@ -235,40 +240,25 @@ func (m *levelRun) fixEnd(p *pass) {
 	}
 }
 
-// closeFlights tells the window which requests were in flight at its end. Those that have ended since are among the held
-// records; the engine lists the others.
-func (m *levelRun) closeFlights(p *pass, state *measure.State) {
-	type request struct {
-		slot uint32
-		due  int64
+// count takes a request that has ended into the window.
+func (m *levelRun) count(r *record.Record, events []record.Event, data []byte) {
+	p := m.window
+	if r.End < p.rec.From() && len(m.passes) == 0 && !m.finite() {
+		return // it ended before the first window; its record came a moment later
 	}
-	flying := map[request]measure.Pending{}
-	m.eng.Sync(func() {
-		for _, f := range m.eng.Flights() {
-			if f.Sent < p.until {
-				flying[request{uint32(f.Slot), f.Due}] = measure.Pending{Slot: uint32(f.Slot), Due: f.Due, Sent: f.Sent}
-			}
-		}
-		m.collect = func(r *record.Record, events []record.Event, data []byte) {
-			delete(flying, request{r.Slot, r.Due})
-			m.fold(p, r, events, data)
-		}
-	})
-	m.eng.Sync(func() { // what is listed and has ended is collected now
-		pending := slices.Collect(maps.Values(flying))
-		for i := range m.held {
-			if r := &m.held[i].rec; r.Sent < p.until && r.Flags&record.Closing == 0 {
-				pending = append(pending, measure.Pending{Slot: r.Slot, Due: r.Due, Sent: r.Sent})
-			}
-		}
-		p.rec.End(p.until, state, pending)
-		m.collect = m.hold
-	})
+	p.rest.take()
+	p.rec.Add(r)
+	if m.Tap != nil && p.err == nil {
+		p.err = m.Tap(m.lv, len(m.passes), r)
+	}
+	if m.Exporter != nil && p.err == nil && r.Class == record.OK && r.Flags&record.Closing == 0 {
+		p.err = m.Exporter.Request(r, events, data)
+	}
 }
 
 // keep turns the pass into a window of the result and tells the observer.
 func (m *levelRun) keep(p *pass, n int) {
-	w := p.rec.Result(m.asked())
+	w := p.rec.Result(m.judgment(run.Read(m.eng, run.Glance).Scheduled))
 	if w.Client.Requests == 0 && !m.lv.Idle {
 		w.Error = ErrNoRequests.Error()
 	}
@@ -297,16 +287,16 @@ func (m *levelRun) forgetOld() {
 	}
 }
 
-func (m *levelRun) progress(p *pass, n, trials int) Progress {
+func (m *levelRun) progress(p *pass, s *run.State, n, trials int) Progress {
 	elapsed := time.Duration(clock.Now() - p.rec.From())
 	g := Progress{
 		Level: m.lv, Number: len(m.res.Levels) + 1, Levels: levelCount(&m.Plan.Load), Pass: n, Passes: trials, Elapsed: elapsed, Requests: p.rec.Requests(), Failed: p.rec.Failed(),
-		Median: p.rec.Median(), InFlight: m.eng.InFlight(),
+		Median: p.rec.Median(), InFlight: s.InFlight,
 	}
 	if p.rec.Timed() {
-		g.Live = func() *result.Level { return m.live(p, g) }
+		g.Live = func() *result.Level { return m.live(p, s, g) }
 	}
-	g.Workers = p.rec.Look(elapsed)
+	g.Workers = p.rec.Look(elapsed, s.Workers)
 	if elapsed > 0 {
 		g.Rate = float64(g.Requests) / elapsed.Seconds() * float64(max(1, m.Plan.Input.Batch))
 	}
@@ -324,16 +314,16 @@ func (m *levelRun) progress(p *pass, n, trials int) Progress {
 }
 
 // live is the level as it stands in the middle of a window.
-func (m *levelRun) live(p *pass, g Progress) *result.Level {
+func (m *levelRun) live(p *pass, s *run.State, g Progress) *result.Level {
 	lv := *m.lv
 	lv.Health.AchievedInFlight, lv.Health.AskedInFlight, lv.Health.AskedRate = float64(g.InFlight), float64(m.load.Concurrency), m.load.Rate
-	return p.rec.Live(lv, clock.Now(), g.Rate)
+	return p.rec.Live(lv, clock.Now(), g.Rate, s.Workers)
 }
 
 // untilIdle waits for the end of a warm-up.
 func (m *levelRun) untilIdle(ctx context.Context) error {
-	if m.eng.Finished(ctx) != nil {
-		return ErrInterrupted
+	if m.eng.Wait(ctx) != nil {
+		return run.ErrInterrupted
 	}
 	select {
 	case <-m.eng.Failed():
@@ -342,3 +332,6 @@ func (m *levelRun) untilIdle(ctx context.Context) error {
 		return nil
 	}
 }
+
+// minRequests is how many requests of this process a window by count has.
+func (m *levelRun) minRequests() int { return max(1, m.deal(m.lv).Count(m.Plan.Measure.MinRequests)) }

@@ -6,25 +6,24 @@ import (
 	"math"
 	"time"
 
-	"github.com/redline-bench/redline/internal/clock"
-	"github.com/redline-bench/redline/internal/engine"
 	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/run"
 )
 
 // periodic runs the mode that has no levels and no windows: all of its requests go to the export, and that is its
 // whole report. Each step waits for responses to the requests of all steps before, so the load cannot be divided: the first segment
 // sends all of it.
 func (r *Runner) periodic(ctx context.Context) error {
-	load := &r.Plan.Load
 	if r.Plan.Segment.Index > 0 {
 		return nil
 	}
 	var exported error
 	if r.Exporter != nil {
 		exported = r.Exporter.Begin(plan.PeriodicConcurrency, 1, 0)
-		r.eng.Sync(func() {
+		r.eng.Sync(run.Glance, func(*run.State) {
 			r.collect = func(rec *record.Record, events []record.Event, data []byte) {
 				if rec.Class == record.OK && exported == nil {
 					exported = r.Exporter.Request(rec, events, data)
@@ -32,19 +31,19 @@ func (r *Runner) periodic(ctx context.Context) error {
 			}
 		})
 	}
-	stalled, start := r.eng.Stalled(), clock.Now()
-	loop := &engine.Periodic{Start: load.Periodic.Start, End: load.Periodic.End, Step: load.Periodic.Step, Period: load.Period}
-	err := r.eng.Begin(ctx, Order{Loop: loop})
+	first := run.Read(r.eng, run.Glance)
+	err := r.eng.Begin(ctx, run.Order{Level: &result.Level{Mode: plan.PeriodicConcurrency}})
 	if err == nil {
-		err = r.eng.Finished(ctx)
+		err = r.eng.Wait(ctx)
 	}
-	if err == nil {
-		err = loop.Err()
+	r.ignore()
+	last := run.Read(r.eng, run.Glance)
+	if err == nil && last.Stall() == nil {
+		err = last.Err
 	}
-	r.eng.Sync(func() { r.collect = nil })
-	r.unleveled = measure.Stalled(r.eng.Stalled()-stalled, time.Duration(clock.Now()-start), recordsOption)
+	r.unleveled = measure.Stalled(last.Stalled-first.Stalled, time.Duration(last.At-first.At), recordsOption)
 	if errors.Is(err, context.Canceled) {
-		err = ErrInterrupted
+		err = run.ErrInterrupted
 	}
 	select {
 	case <-r.eng.Failed():

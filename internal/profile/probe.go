@@ -3,32 +3,29 @@ package profile
 import (
 	"context"
 	"errors"
-	"math"
 	"time"
 
 	"github.com/redline-bench/redline/internal/clock"
-	"github.com/redline-bench/redline/internal/engine"
 	"github.com/redline-bench/redline/internal/measure"
-	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/run"
 )
 
 // Prober runs one load after another on one engine, and shows each load while it runs, for a search that decides by what it
 // sees. Run, in contrast, visits the levels of a plan and judges them when they are over.
 type Prober struct {
 	r    *Runner
-	plan *plan.Plan
 	runs uint64
 }
 
 // OpenProber opens the engine of a runner. Close must be called. hard cuts what is in flight.
 func OpenProber(hard context.Context, r *Runner) (*Prober, error) {
 	r.hard = hard
-	if err := r.open(hard); err != nil {
+	if err := r.open(hard, hard); err != nil {
 		return nil, err
 	}
-	return &Prober{r: r, plan: r.Plan}, nil
+	return &Prober{r: r}, nil
 }
 
 // Close ends the connections.
@@ -38,36 +35,35 @@ func (p *Prober) Close() error { return p.r.close() }
 // request is in flight; those that take longer than drain are canceled. Each run draws its own arrivals.
 func (p *Prober) Run(ctx context.Context, lv result.Level, drain time.Duration, first measure.Look, watch measure.Watch) error {
 	p.runs++
-	runs := p.runs
-	p.r.Plan = p.plan.With(func(pl *plan.Plan) { pl.Load.Seed += runs })
-	m := &probe{levelRun: levelRun{Runner: p.r, lv: &lv}, head: &lv, horizon: math.MaxInt64}
-	m.failed = p.r.eng.Failures()
-	p.r.eng.Sync(func() { p.r.collect = m.add })
+	m := &probe{levelRun: levelRun{Runner: p.r, lv: &lv}, head: &lv}
 	m.began = clock.Now()
-	m.reset(m.began)
-	err := m.start(ctx, &lv, 0)
+	m.inbox = run.NewInbox(m.began, m.add)
+	p.r.eng.Sync(run.Vitals, func(s *run.State) {
+		m.failed = s.Failures
+		if m.clear {
+			m.failed = nil
+		}
+		m.measureFrom(m.began, s)
+		p.r.collect = m.inbox.Take
+	})
+	err := m.start(ctx, run.Order{Level: &lv, Seed: p.r.Plan.Load.Seed + p.runs})
 	if err == nil {
 		err = m.look(ctx, first, watch)
 	}
 	p.r.eng.Stop()
-	m.lookUntil(math.MaxInt64)
+	m.lookUntil(run.HoldNone)
 	if ctx.Err() != nil {
-		drain = min(drain, DrainTime)
+		drain = min(drain, run.DrainTime)
 	}
-	p.drain(drain)
-	p.r.eng.Sync(func() {
-		p.r.collect = nil
-		err = errors.Join(err, m.tapErr)
-	})
-	p.r.eng.ClearFailures()
-	if p.r.Fleet != nil && err == nil {
-		err = p.r.Fleet.Ended(nil, nil)
+	run.Drain(p.r.hard, p.r.eng, drain) // what ends now is in no figure
+	p.r.ignore()
+	err = errors.Join(err, m.tapErr)
+	p.r.clear = true
+	if p.r.Ended != nil && err == nil {
+		err = p.r.Ended(nil, nil)
 	}
 	return err
 }
-
-// drain lets the requests in flight end, and cancels those that take longer. They are in no figure.
-func (p *Prober) drain(limit time.Duration) { p.r.waitFor(p.r.hard, limit) }
 
 // probe is one load of a Prober.
 type probe struct {
@@ -78,37 +74,28 @@ type probe struct {
 	rec    *measure.Recorder
 	ended  int
 	broken int
-	// Records that ended after the next look wait in later: those of a fleet come a moment after their time. The horizon is the time
-	// of that look; in this process it has no end.
-	horizon int64
-	later   []record.Record
-	seen    struct {
+	seen   struct {
 		at    int64
 		ended int
 	}
 }
 
-// reset begins the measured time anew, now. On a fleet it begins at the given time, which is that of the horizon.
+// measureFrom begins the measured time anew.
+func (m *probe) measureFrom(at int64, s *run.State) {
+	c := m.config(true)
+	c.Intervals = true
+	m.rec = measure.New(c)
+	m.rec.Begin(at, &s.State)
+}
+
+// reset begins the measured time anew at the time of the last look.
 func (m *probe) reset(at int64) {
-	m.eng.Sync(func() {
-		state, from := ReadState(m.eng), at
-		if m.Fleet == nil {
-			from = state.At
-		}
-		c := m.config(true)
-		c.Intervals = true
-		m.rec = measure.New(c)
-		m.rec.Begin(from, &state)
-	})
+	m.eng.Sync(run.Exact, func(s *run.State) { m.measureFrom(at, s) })
 }
 
 // add takes a record in. It belongs to the time in which the request ended.
 func (m *probe) add(r *record.Record, _ []record.Event, _ []byte) {
 	if r.Flags&record.Closing != 0 || r.Class == record.Canceled {
-		return
-	}
-	if r.End > m.horizon {
-		m.later = append(m.later, *r)
 		return
 	}
 	if m.Tap != nil && m.tapErr == nil {
@@ -123,19 +110,9 @@ func (m *probe) add(r *record.Record, _ []record.Event, _ []byte) {
 	}
 }
 
-// lookUntil moves the horizon of a fleet to the time of the next look.
+// lookUntil counts what ends until the time of the next look.
 func (m *probe) lookUntil(at int64) {
-	if m.Fleet == nil {
-		return
-	}
-	m.eng.Sync(func() {
-		m.horizon = at
-		waiting := m.later
-		m.later = nil
-		for i := range waiting {
-			m.add(&waiting[i], nil, nil)
-		}
-	})
+	m.eng.Sync(run.Glance, func(*run.State) { m.inbox.Until(at) })
 }
 
 // look waits for each look.
@@ -156,10 +133,7 @@ func (m *probe) look(ctx context.Context, next measure.Look, watch measure.Watch
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		now := clock.Now()
-		if m.Fleet != nil {
-			now = min(now, at)
-		}
+		now := min(clock.Now(), at)
 		s := m.sight(now, answers)
 		var more bool
 		if next, more = watch(s); !more {
@@ -188,61 +162,34 @@ func (m *probe) await(ctx context.Context, until int64) bool {
 
 // sight is what can be seen of the load at a time.
 func (m *probe) sight(now int64, answers bool) measure.Sight {
-	s := measure.Sight{Elapsed: time.Duration(now - m.began), Backlog: m.eng.InFlight()}
-	m.eng.Sync(func() {
-		s.Requests, s.Failures = m.ended-m.broken, m.broken
-		s.Median = m.rec.Median()
+	v := measure.Sight{Elapsed: time.Duration(now - m.began)}
+	m.eng.Sync(run.Exact, func(s *run.State) {
+		v.Requests, v.Failures, v.Backlog = m.ended-m.broken, m.broken, s.InFlight
+		v.Median = m.rec.Median()
 		if took := now - m.seen.at; m.seen.at > 0 && took > 0 {
-			s.Rate = float64(m.ended-m.seen.ended) / time.Duration(took).Seconds()
+			v.Rate = float64(m.ended-m.seen.ended) / time.Duration(took).Seconds()
 		}
 		m.seen.at, m.seen.ended = now, m.ended
 	})
 	if !answers {
-		s.Down = m.loadError().Error()
+		v.Down = m.loadError().Error()
 	}
-	s.Level = func(confidence float64) (*result.Level, []result.Reason) { return m.level(now, confidence) }
-	return s
+	v.Level = func(confidence float64) (*result.Level, []result.Reason) { return m.level(now, confidence) }
+	return v
 }
 
 // level computes the figures of the measured time.
 func (m *probe) level(now int64, confidence float64) (*result.Level, []result.Reason) {
 	lv := *m.lv
 	lv.Accepted, lv.Stable = true, true
-	state := ReadState(m.eng)
-	var flights []engine.Flight
-	m.eng.Sync(func() { flights = m.eng.Flights() })
-	m.eng.Sync(func() {
-		a := m.asked()
+	m.eng.Sync(run.Flights, func(s *run.State) {
+		a := m.judgment(s.Scheduled)
 		a.Confidence = confidence
-		lv, m.reasons = m.rec.Until(now, &state, InFlightAt(now, flights, m.later)).Level(lv, a)
+		lv, m.reasons = m.rec.Until(now, &s.State, m.inbox.InFlight(now, s.Flights)).Level(lv, a)
+		lv.Failures = m.newFailures(s.Failures)
 	})
 	if m.Floor != nil {
 		m.Floor(&lv)
 	}
-	lv.Failures = m.newFailures()
 	return &lv, m.reasons
-}
-
-// InFlightAt are the requests that were in flight at a time: flights were in flight after it, and those that have ended since are in
-// later.
-func InFlightAt(now int64, flights []engine.Flight, later []record.Record) []measure.Pending {
-	type request struct {
-		slot int
-		due  int64
-	}
-	var out []measure.Pending
-	ended := map[request]bool{}
-	for i := range later {
-		r := &later[i]
-		ended[request{int(r.Slot), r.Due}] = true
-		if r.Sent < now {
-			out = append(out, measure.Pending{Slot: r.Slot, Due: r.Due, Sent: r.Sent})
-		}
-	}
-	for _, f := range flights {
-		if f.Sent < now && !ended[request{f.Slot, f.Due}] {
-			out = append(out, measure.Pending{Slot: uint32(f.Slot), Due: f.Due, Sent: f.Sent})
-		}
-	}
-	return out
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/run"
 	"github.com/redline-bench/redline/internal/scrape"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/vitals"
@@ -26,9 +27,8 @@ import (
 
 // The ways a run can end short of success.
 var (
-	ErrUnstable    = errors.New("failed to obtain stable measurement")
-	ErrNoRequests  = errors.New("a window had no successful request")
-	ErrInterrupted = errors.New("interrupted")
+	ErrUnstable   = errors.New("failed to obtain stable measurement")
+	ErrNoRequests = errors.New("a window had no successful request")
 )
 
 // LoadError means that failed requests ended the run.
@@ -48,9 +48,6 @@ func (e *LoadError) Error() string {
 	}
 	return fmt.Sprintf("%s: %v", result.RequestsFailed, e.Workers[0].Err)
 }
-
-// DrainTime is how long requests in flight may take to end after the first interrupt.
-const DrainTime = 5 * time.Second
 
 // Runner holds what a run needs.
 type Runner struct {
@@ -84,18 +81,22 @@ type Runner struct {
 	// Timeline keeps what happened over time, and the distribution of latencies, for reports that draw.
 	Timeline bool
 
-	// Fleet makes the load in place of an engine in this process; nil where this process makes the load itself.
-	Fleet Fleet
+	// Fleet opens the load in place of an engine in this process; nil where this process makes the load itself.
+	Fleet run.Open
+	// Ended, if set, is told of each level that is over, and of each load of a search with nil: its records are no longer needed.
+	Ended func(lv *result.Level, limits []result.Reason) error
 	// Known are levels that were measured before, in the order of the search: they are not measured again.
-	Known []Done
+	Known []run.Done
 
 	hard context.Context // ends when requests in flight are cut
-	eng  Load
-	// collect receives the records of the engine; nil ignores them. It is read and set in functions given to engine.Sync.
-	collect func(r *record.Record, events []record.Event, data []byte)
-	pulse   *vitals.Pulse
-	res     *result.Result
-	limits  [][]result.Reason
+	eng  run.Load
+	// collect receives the records of the load; nil ignores them. It is read and set in functions given to Sync.
+	collect run.Collect
+	// The next load is as the first one; it begins without failures.
+	restart, clear bool
+	pulse          *vitals.Pulse
+	res            *result.Result
+	limits         [][]result.Reason
 	// unleveled is why the client limited a load that has no levels.
 	unleveled []result.Reason
 	gaps      []time.Duration // custom intervals
@@ -108,7 +109,7 @@ func (r *Runner) Run(ctx, hard context.Context) (*result.Result, error) {
 	r.res = &result.Result{Schema: result.Schema, Plan: r.Plan, Model: r.Model, Async: r.Async, StartUnixNs: clock.Wall(clock.Now())}
 	err := r.run(ctx, hard)
 	r.res.EndUnixNs = clock.Wall(clock.Now())
-	r.res.Interrupted = errors.Is(err, ErrInterrupted)
+	r.res.Interrupted = errors.Is(err, run.ErrInterrupted)
 	text := ""
 	if err != nil && !errors.Is(err, ErrUnstable) && !r.res.Interrupted {
 		text = err.Error()
@@ -135,15 +136,12 @@ func Environment() result.Environment {
 
 func (r *Runner) run(ctx, hard context.Context) error {
 	r.hard = hard
-	if err := r.readGaps(ctx); err != nil {
-		return err
-	}
-	if err := r.open(hard); err != nil {
+	if err := r.open(ctx, hard); err != nil {
 		return err
 	}
 	err := r.search(ctx)
 	r.eng.Stop()
-	r.waitForEnds(hard)
+	run.Drain(hard, r.eng, run.DrainTime)
 	return errors.Join(err, r.close())
 }
 
@@ -155,22 +153,17 @@ func (r *Runner) readGaps(ctx context.Context) (err error) {
 	return err
 }
 
-// open starts the engine, and what watches this process.
-func (r *Runner) open(hard context.Context) error {
-	if r.Fleet != nil {
-		r.Fleet.Open(r.take)
-		r.eng, r.pulse = r.Fleet, vitals.StartPulse()
-		return nil
-	}
-	eng, err := engine.Open(hard, engine.Config{
-		Service: r.Service, Source: r.Source, Collect: r.take, Keep: r.Exporter != nil || r.Plan.Load.Mode == plan.SessionConcurrency,
-		Timeout: r.Plan.Target.Timeout, Patience: r.Patience, StopOnFailure: r.Plan.Measure.StopOnFailure,
-		ThinkTime: r.Plan.Load.ThinkTime, Seed: r.Plan.Load.Seed, Segment: r.Plan.Segment,
-	})
-	if err != nil {
+// open opens the load, and what watches this process.
+func (r *Runner) open(ctx, hard context.Context) (err error) {
+	if err = r.readGaps(ctx); err != nil {
 		return err
 	}
-	r.eng, r.pulse = local{eng}, vitals.StartPulse()
+	if r.Fleet != nil {
+		r.eng = r.Fleet(r.take)
+	} else if r.eng, err = r.connect(hard, r.take); err != nil {
+		return err
+	}
+	r.pulse = vitals.StartPulse()
 	return nil
 }
 
@@ -179,27 +172,17 @@ func (r *Runner) close() error {
 	return r.eng.Close()
 }
 
-// loadError says why the engine ended the load.
+// loadError says why the load ended.
 func (r *Runner) loadError() error {
-	if r.Fleet != nil {
-		if err := r.Fleet.Broken(); err != nil {
-			return err
-		}
+	s := run.Read(r.eng, run.Glance)
+	stall := s.Stall()
+	if s.Err != nil && stall == nil {
+		return s.Err
 	}
-	return &LoadError{Workers: r.eng.WorkerErrors(), Async: r.Async, Stall: r.eng.GivenUp()}
+	return &LoadError{Workers: s.WorkerErrors, Async: r.Async, Stall: stall}
 }
 
-// waitForEnds lets the requests in flight end, and cancels those that take too long. They are in no window.
-func (r *Runner) waitForEnds(ctx context.Context) { r.waitFor(ctx, DrainTime) }
-
-// waitFor is waitForEnds with a limit.
-func (r *Runner) waitFor(ctx context.Context, limit time.Duration) {
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	_ = r.eng.Wait(ctx)
-}
-
-// take receives each record of the engine.
+// take receives each record of the load.
 func (r *Runner) take(rec *record.Record, events []record.Event, data []byte) {
 	if r.collect != nil {
 		r.collect(rec, events, data)
@@ -227,7 +210,7 @@ func readIntervals(ctx context.Context, path string, lenient bool) ([]time.Durat
 	case c := <-read:
 		return c.gaps, c.err
 	case <-ctx.Done():
-		return nil, ErrInterrupted
+		return nil, run.ErrInterrupted
 	}
 }
 
@@ -242,11 +225,7 @@ func (r *Runner) oneWindow() bool { return r.finite() || r.Plan.Measure.OneWindo
 
 // config says what a window collects.
 func (r *Runner) config(timeline bool) measure.Config {
-	c := measure.Config{Setup: r.setup(), Timeline: timeline, Span: r.finite()}
-	if r.Fleet != nil {
-		c.Workers = r.Fleet
-	}
-	return c
+	return measure.Config{Setup: r.setup(), Timeline: timeline, Span: r.finite()}
 }
 
 // setup is what the formulas need to know.

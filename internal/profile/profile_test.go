@@ -14,6 +14,7 @@ import (
 	"github.com/redline-bench/redline/internal/profile"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/run"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/testkit"
 )
@@ -56,7 +57,7 @@ func basePlan() *plan.Plan {
 }
 
 // run runs a plan in simulated time, one hour at most.
-func run(t *testing.T, p *plan.Plan, svc *testkit.Service, edit func(*profile.Runner)) (res *result.Result, j *journal, err error) {
+func runPlan(t *testing.T, p *plan.Plan, svc *testkit.Service, edit func(*profile.Runner)) (res *result.Result, j *journal, err error) {
 	t.Helper()
 	j = &journal{}
 	testkit.Simulate(t, func(t *testing.T) {
@@ -84,7 +85,7 @@ func TestClosedLoopNumbersAgreeWithEachOther(t *testing.T) {
 	p := perfPlan()
 	p.Load.Concurrency = plan.IntRange{Start: 2, End: 6, Step: 4}
 	p.Measure.Interval = 300 * time.Millisecond
-	res, j, err := run(t, p, pinned(10*time.Millisecond), nil)
+	res, j, err := runPlan(t, p, pinned(10*time.Millisecond), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +115,7 @@ func TestBatchCountsInferences(t *testing.T) {
 	p := perfPlan()
 	p.Input.Batch = 4
 	p.Measure.RequestCount, p.Measure.Window = 20, plan.CountWindows
-	res, _, err := run(t, p, pinned(time.Millisecond), nil)
+	res, _, err := runPlan(t, p, pinned(time.Millisecond), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +130,7 @@ func TestRequestCountIsDividedByTheTimeItTook(t *testing.T) {
 	p := perfPlan()
 	p.Measure.RequestCount, p.Measure.Window = 20, plan.CountWindows
 	svc := pinned(5 * time.Millisecond)
-	res, j, err := run(t, p, svc, nil)
+	res, j, err := runPlan(t, p, svc, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +148,7 @@ func TestWarmUpDoesNotCount(t *testing.T) {
 	p.Load.Concurrency = plan.IntRange{Start: 4, End: 1, Step: 1}
 	p.Measure.RequestCount, p.Measure.Window, p.Measure.WarmupCount = 20, plan.CountWindows, 2
 	svc := pinned(time.Millisecond)
-	res, j, err := run(t, p, svc, nil)
+	res, j, err := runPlan(t, p, svc, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +167,7 @@ func TestUnstableFirstLevelFails(t *testing.T) {
 	for _, p := range []*plan.Plan{perfPlan(), basePlan()} {
 		p.Measure.Stability = 0
 		slower := &testkit.Service{Answer: func(n int64) (time.Duration, error) { return time.Duration(n+1) * 100 * time.Microsecond, nil }}
-		res, _, err := run(t, p, slower, nil)
+		res, _, err := runPlan(t, p, slower, nil)
 		if !errors.Is(err, profile.ErrUnstable) {
 			t.Errorf("%s: %v", p.Program, err)
 		}
@@ -179,7 +180,7 @@ func TestUnstableFirstLevelFails(t *testing.T) {
 func TestWindowWithoutRequests(t *testing.T) {
 	p := perfPlan()
 	p.Measure.Interval = 5 * time.Millisecond
-	_, _, err := run(t, p, pinned(200*time.Millisecond), nil)
+	_, _, err := runPlan(t, p, pinned(200*time.Millisecond), nil)
 	if !errors.Is(err, profile.ErrNoRequests) {
 		t.Errorf("got %v", err)
 	}
@@ -188,7 +189,7 @@ func TestWindowWithoutRequests(t *testing.T) {
 func TestCountWindowsEndAtTheCount(t *testing.T) {
 	p := perfPlan()
 	p.Measure.Window, p.Measure.MinRequests = plan.CountWindows, 30
-	res, _, err := run(t, p, pinned(time.Millisecond), nil)
+	res, _, err := runPlan(t, p, pinned(time.Millisecond), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +209,7 @@ func TestFailureStopsPerfAnalyzerModeAndKeepsWhatWasMeasured(t *testing.T) {
 		}
 		return time.Millisecond, nil
 	}}
-	res, _, err := run(t, p, svc, nil)
+	res, _, err := runPlan(t, p, svc, nil)
 	var load *profile.LoadError
 	if !errors.As(err, &load) || len(load.Workers) != 1 || load.Workers[0].Err.Error() != "boom" {
 		t.Fatalf("got %v", err)
@@ -244,7 +245,7 @@ func TestFailedRequestsSayMoreThanFailedStatistics(t *testing.T) {
 		}
 		return time.Millisecond, nil
 	}}
-	_, _, err := run(t, p, svc, func(r *profile.Runner) { r.Service = mute{svc, &reads} })
+	_, _, err := runPlan(t, p, svc, func(r *profile.Runner) { r.Service = mute{svc, &reads} })
 	var load *profile.LoadError
 	if !errors.As(err, &load) || load.Workers[0].Err.Error() != "boom" {
 		t.Errorf("got %v", err)
@@ -261,7 +262,7 @@ func TestRedlineCountsFailuresAndGoesOn(t *testing.T) {
 		}
 		return 0, nil
 	}}
-	res, _, err := run(t, p, svc, nil)
+	res, _, err := runPlan(t, p, svc, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -282,7 +283,7 @@ func TestWhatADeadServerAnsweredIsReported(t *testing.T) {
 		}
 		return time.Duration(25+n) * 20 * time.Microsecond, nil // slower and slower: never stable
 	}}
-	res, _, err := run(t, p, svc, nil)
+	res, _, err := runPlan(t, p, svc, nil)
 	if !errors.Is(err, profile.ErrNoRequests) {
 		t.Fatalf("got %v", err)
 	}
@@ -302,7 +303,7 @@ func TestMaxErrorRateEndsTheRun(t *testing.T) {
 		}
 		return time.Millisecond, nil
 	}}
-	_, _, err := run(t, p, svc, nil)
+	_, _, err := runPlan(t, p, svc, nil)
 	if !errors.As(err, new(*profile.LoadError)) {
 		t.Errorf("got %v", err)
 	}
@@ -322,7 +323,7 @@ func TestInterruptReportsThePartialWindow(t *testing.T) {
 		m, _ := svc.Describe(soft)
 		r := &profile.Runner{Plan: p, Service: svc, Model: m, Observer: &journal{}, Source: func(int, int) engine.Source { return testkit.Source{} }}
 		res, err := r.Run(soft, t.Context())
-		if !errors.Is(err, profile.ErrInterrupted) || !res.Interrupted {
+		if !errors.Is(err, run.ErrInterrupted) || !res.Interrupted {
 			t.Fatalf("got %v", err)
 		}
 		if len(res.Levels) != 1 || res.Levels[0].Client.Requests < 50 {
@@ -344,7 +345,7 @@ func TestLatencyLimitEndsTheSearch(t *testing.T) {
 		return time.Millisecond, nil
 	}
 	p.Measure.Interval = 150 * time.Millisecond
-	res, _, err := run(t, p, svc, nil)
+	res, _, err := runPlan(t, p, svc, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -364,7 +365,7 @@ func TestRateModeReportsFromTheScheduleOrTheSend(t *testing.T) {
 	p.Load.Rate = plan.FloatRange{Start: 200, End: 1, Step: 1}
 	p.Measure.RequestCount, p.Measure.Window = 20, plan.CountWindows
 	p.Measure.FromSend = false
-	res, _, err := run(t, p, pinned(20*time.Millisecond), nil)
+	res, _, err := runPlan(t, p, pinned(20*time.Millisecond), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -397,7 +398,7 @@ func (e *exports) End(b []int64) error { e.boundaries = b; return nil }
 func TestExportSeesExactlyWhatIsCounted(t *testing.T) {
 	p := perfPlan()
 	x := &exports{}
-	res, _, err := run(t, p, pinned(time.Millisecond), func(r *profile.Runner) { r.Exporter = x })
+	res, _, err := runPlan(t, p, pinned(time.Millisecond), func(r *profile.Runner) { r.Exporter = x })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -422,7 +423,7 @@ func TestRanksGoOnUntilAllAreStable(t *testing.T) {
 	p := perfPlan()
 	p.Measure.MaxTrials = 10
 	others := &ranks{from: 5}
-	_, j, err := run(t, p, pinned(time.Millisecond), func(r *profile.Runner) { r.Ranks = others })
+	_, j, err := runPlan(t, p, pinned(time.Millisecond), func(r *profile.Runner) { r.Ranks = others })
 	if err != nil || j.passes != 5 || j.together != 1 {
 		t.Errorf("%d passes, told %d times, %v", j.passes, j.together, err)
 	}
@@ -443,7 +444,7 @@ func TestAStallOfTheServerIsInTheHeadline(t *testing.T) {
 		}
 		return 0, nil
 	}}
-	res, _, err := run(t, p, svc, nil)
+	res, _, err := runPlan(t, p, svc, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,7 +30,7 @@ func TestExportLeavesRoomForTheLoad(t *testing.T) {
 	<-waits
 	runtime.Gosched()
 	var r rest
-	r.begin(true)
+	r.begin(true, nil)
 	if _, err := out.WriteString("x"); err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +38,7 @@ func TestExportLeavesRoomForTheLoad(t *testing.T) {
 	for stints := 0; (naps == 0 || !seen.Load()) && stints < 1000; stints++ {
 		for from := clock.Now(); clock.Now() < from+stint; { // a stint of work
 		}
-		if r.take(func() bool { return true }); r.from != last {
+		if r.take(); r.from != last {
 			naps, last = naps+1, r.from
 		}
 	}
@@ -48,14 +48,23 @@ func TestExportLeavesRoomForTheLoad(t *testing.T) {
 }
 
 func TestNoRestWithoutNeed(t *testing.T) {
-	asked := func() bool {
-		t.Error("it asks whether there is load")
-		return true
+	f := func(why string, procs int, export bool, over <-chan struct{}) {
+		t.Helper()
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
+		var r rest
+		r.begin(export, over)
+		if r.from != 0 {
+			r.from -= 2 * stint
+		}
+		if last := r.from; last != 0 {
+			if r.take(); r.from != last {
+				t.Errorf("%s: it rests", why)
+			}
+		}
 	}
-	var r rest
-	r.begin(false)
-	r.take(asked)
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
-	r.begin(true)
-	r.take(asked)
+	f("nothing is exported", 1, false, nil)
+	f("there are two processors", 2, true, nil)
+	ended := make(chan struct{})
+	close(ended)
+	f("the load has ended", 1, true, ended)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/run"
 )
 
 // levels runs a search whose levels meet the threshold up to a limit, and lists those that it visits.
@@ -14,7 +15,7 @@ func levels[T number](most T, search func(visit func(T) outcome) error) []T {
 	var seen []T
 	_ = search(func(v T) outcome {
 		if len(seen) == 100 {
-			return outcome{err: ErrInterrupted} // it would go on for ever
+			return outcome{err: run.ErrInterrupted} // it would go on for ever
 		}
 		seen = append(seen, v)
 		return outcome{met: v <= most, stable: true}

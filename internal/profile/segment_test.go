@@ -215,7 +215,7 @@ func TestSegmentWithoutWorkIsIdle(t *testing.T) {
 		p.Segment = segment.Segment{Index: 4, Of: 5}
 		edit(p)
 		svc := pinned(time.Millisecond)
-		res, _, err := run(t, p, svc, nil)
+		res, _, err := runPlan(t, p, svc, nil)
 		if err != nil || res.Verdict.State != result.Valid || len(res.Levels) != 1 || !res.Levels[0].Idle || svc.Sent() > 0 {
 			t.Errorf("%v, %+v, %d levels, %d requests", err, res.Verdict, len(res.Levels), svc.Sent())
 		}
@@ -236,7 +236,7 @@ func TestPeriodicLoadIsNotDivided(t *testing.T) {
 		p.Load.Mode, p.Load.Period, p.Load.Periodic = plan.PeriodicConcurrency, 1, plan.IntRange{Start: 2, End: 6, Step: 2}
 		p.Segment = segment.Segment{Index: i, Of: 2}
 		svc := pinned(time.Millisecond)
-		if _, _, err := run(t, p, svc, nil); err != nil || svc.Sent() != want {
+		if _, _, err := runPlan(t, p, svc, nil); err != nil || svc.Sent() != want {
 			t.Errorf("segment %v: %d requests, %v", p.Segment, svc.Sent(), err)
 		}
 	}

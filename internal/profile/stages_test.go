@@ -22,7 +22,7 @@ func TestStagesAreOneLevel(t *testing.T) {
 	x := &sends{}
 	svc := pinned(5 * time.Millisecond)
 	ready := 0
-	res, _, err := run(t, p, svc, func(r *profile.Runner) {
+	res, _, err := runPlan(t, p, svc, func(r *profile.Runner) {
 		r.Async, r.Exporter = true, x
 		r.Ready = func(context.Context) error { ready++; return nil }
 	})
@@ -53,7 +53,7 @@ func TestDurationIsOneWindow(t *testing.T) {
 	p := basePlan()
 	p.Load.Concurrency = plan.IntRange{Start: 2, End: 2, Step: 1}
 	p.Measure.Interval, p.Measure.OneWindow, p.Measure.MaxTrials = 3*time.Second, true, 1
-	res, _, err := run(t, p, pinned(10*time.Millisecond), func(*profile.Runner) {})
+	res, _, err := runPlan(t, p, pinned(10*time.Millisecond), func(*profile.Runner) {})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ func TestThinkTime(t *testing.T) {
 		p.Load.Concurrency = plan.IntRange{Start: 4, End: 4, Step: 1}
 		p.Load.ThinkTime = pace.ThinkTime{Mean: 90 * time.Millisecond, Spread: 30 * time.Millisecond}
 		p.Measure.Interval, p.Measure.RequestCount = 5*time.Second, count
-		res, _, err := run(t, p, pinned(10*time.Millisecond), nil)
+		res, _, err := runPlan(t, p, pinned(10*time.Millisecond), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -62,7 +62,7 @@ func TestPoissonArrivalsAreNotTheClientsLimit(t *testing.T) {
 	for rate, window := range map[float64]time.Duration{1: 30 * time.Second, 100: 400 * time.Millisecond} {
 		p := ratePlan(rate, plan.Poisson, 0)
 		p.Measure.Interval = window
-		res, _, err := run(t, p, pinned(20*time.Millisecond), async)
+		res, _, err := runPlan(t, p, pinned(20*time.Millisecond), async)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -78,7 +78,7 @@ func TestAClientThatFallsBehindIsTheLimit(t *testing.T) {
 	for _, dist := range []plan.Distribution{plan.Constant, plan.Poisson} {
 		p := ratePlan(100, dist, 3)
 		p.Load.MaxThreads = 1 // one synchronous call of 20 ms at a time: 50 per second
-		res, _, err := run(t, p, pinned(20*time.Millisecond), nil)
+		res, _, err := runPlan(t, p, pinned(20*time.Millisecond), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -95,7 +95,7 @@ func TestOverheadOfAnOpenLoop(t *testing.T) {
 		t.Helper()
 		p := ratePlan(100, plan.Constant, 0)
 		p.Load.MaxThreads, p.Load.PerThread = 1, perThread
-		res, _, err := run(t, p, pinned(20*time.Millisecond), nil)
+		res, _, err := runPlan(t, p, pinned(20*time.Millisecond), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -113,7 +113,7 @@ func TestARequestCountDoesNotCountTheWaitForTheLastResponse(t *testing.T) {
 		t.Helper()
 		p := ratePlan(rate, plan.Constant, 0)
 		p.Measure.RequestCount, p.Measure.Window = count, plan.CountWindows
-		res, _, err := run(t, p, pinned(latency), async)
+		res, _, err := runPlan(t, p, pinned(latency), async)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -137,7 +137,7 @@ func TestARequestCountInClosedLoop(t *testing.T) {
 		p := basePlan()
 		p.Load.Concurrency = plan.IntRange{Start: concurrency, End: 1, Step: 1}
 		p.Measure.RequestCount, p.Measure.Window = count, plan.CountWindows
-		res, _, err := run(t, p, pinned(100*time.Millisecond), nil)
+		res, _, err := runPlan(t, p, pinned(100*time.Millisecond), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -157,7 +157,7 @@ func TestResponsesThatPassTheEdgeOfAWindow(t *testing.T) {
 	p := basePlan()
 	p.Load.Concurrency = plan.IntRange{Start: 8, End: 1, Step: 1}
 	p.Measure.Interval = 600 * time.Millisecond
-	res, _, err := run(t, p, pinned(260*time.Millisecond), nil)
+	res, _, err := runPlan(t, p, pinned(260*time.Millisecond), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +182,7 @@ func TestResponsesThatComeAfterTheEndAreReported(t *testing.T) {
 		}
 		return 20 * time.Millisecond, nil
 	}}
-	res, _, err := run(t, p, svc, async)
+	res, _, err := runPlan(t, p, svc, async)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,7 +213,7 @@ func TestRatesOfUnequalWindowsAreWeighted(t *testing.T) {
 		}
 		return 10 * time.Millisecond, nil
 	}}
-	res, _, err := run(t, p, svc, nil)
+	res, _, err := runPlan(t, p, svc, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

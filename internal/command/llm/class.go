@@ -15,7 +15,7 @@ import (
 )
 
 // Class is a run of `redline llm` as a traffic class of a scenario.
-type Class struct{ run }
+type Class struct{ session }
 
 var _ class.Class = (*Class)(nil)
 
@@ -42,7 +42,7 @@ func ParseClass(p *command.IO, sigs *command.Signals, args []string, workers pla
 		return nil, errors.New("--calibrate cannot be used in a class beside others")
 	}
 	t.IO, t.sigs = p, sigs
-	return &Class{run: run{traffic: t}}, nil
+	return &Class{session: session{traffic: t}}, nil
 }
 
 // Outside are the options that a class cannot have.
@@ -104,7 +104,7 @@ func (c *Class) Measure(t class.Together) class.Outcome {
 func (c *Class) Close() { c.close() }
 
 // enter begins a phase of the process. The phases of a scenario are those of all its classes.
-func (r *run) enter(p command.Phase) {
+func (r *session) enter(p command.Phase) {
 	if r.together == nil {
 		r.sigs.Enter(p)
 	}

@@ -18,7 +18,7 @@ import (
 )
 
 // end prints the last words, writes the result and chooses the exit code.
-func (r *run) end(limits [][]result.Reason, stopped string, err error) int {
+func (r *session) end(limits [][]result.Reason, stopped string, err error) int {
 	r.conclude(limits, stopped, err)
 	r.outcome.Sign(r.res, r.hash)
 	werr := report.WriteFile(r.Files, r.opts.JSON, r.res)
@@ -49,7 +49,7 @@ func (r *run) end(limits [][]result.Reason, stopped string, err error) int {
 }
 
 // conclude ends the result, with its verdict.
-func (r *run) conclude(limits [][]result.Reason, stopped string, err error) {
+func (r *session) conclude(limits [][]result.Reason, stopped string, err error) {
 	r.res.EndUnixNs = time.Now().UnixNano()
 	if r.workers.run != nil {
 		r.res.Fleet = r.workers.run.Result()
@@ -64,7 +64,7 @@ func (r *run) conclude(limits [][]result.Reason, stopped string, err error) {
 }
 
 // problem is why the run failed; nil where it did not.
-func (r *run) problem(stopped string, err error) error {
+func (r *session) problem(stopped string, err error) error {
 	switch {
 	case err != nil:
 		return err
@@ -79,7 +79,7 @@ func (r *run) problem(stopped string, err error) error {
 }
 
 // noAnswer says why no request succeeded.
-func (r *run) noAnswer() error {
+func (r *session) noAnswer() error {
 	for i := range r.res.Levels {
 		f := r.res.Levels[i].Failures
 		if len(f) == 0 {
@@ -103,7 +103,7 @@ func (r *run) noAnswer() error {
 }
 
 // identify says what a server is that refused everything, if it is none of language models.
-func (r *run) identify() string {
+func (r *session) identify() string {
 	for i := range r.res.Levels {
 		failures := r.res.Levels[i].Failures
 		if len(failures) == 0 {
@@ -119,7 +119,7 @@ func (r *run) identify() string {
 }
 
 // advice is what to try after a refusal; empty if nothing is known.
-func (r *run) advice(class, text string) string {
+func (r *session) advice(class, text string) string {
 	switch {
 	case r.stranger != "":
 		return r.stranger
@@ -138,7 +138,7 @@ func (r *run) advice(class, text string) string {
 }
 
 // modelsListed names the server's models after a refusal that an unknown model can have caused.
-func (r *run) modelsListed(class string) string {
+func (r *session) modelsListed(class string) string {
 	if class != "server 404" && class != "server 400" {
 		return ""
 	}
@@ -151,7 +151,7 @@ func (r *run) modelsListed(class string) string {
 }
 
 // failed says in one line what went wrong and returns the exit code.
-func (r *run) failed(err error) int {
+func (r *session) failed(err error) int {
 	if r.sigs.Soft.Err() != nil {
 		return command.ExitInterrupted
 	}
@@ -172,7 +172,7 @@ func (r *traffic) advised(err error) error {
 }
 
 // verdict judges the run.
-func (r *run) verdict(limits [][]result.Reason, stopped string, err error) result.Verdict {
+func (r *session) verdict(limits [][]result.Reason, stopped string, err error) result.Verdict {
 	run := measure.Run{
 		Levels: slices.Clone(r.res.Levels), Limits: limits, MaxErrorRate: r.opts.ValidErrorRate, Interrupted: r.res.Interrupted,
 		Longer: "wait longer for the last responses (--benchmark-grace-period), or measure longer (--benchmark-duration)",
@@ -199,12 +199,12 @@ func (r *run) verdict(limits [][]result.Reason, stopped string, err error) resul
 }
 
 // idle tells whether this process had nothing to send: other segments of the load had all of it.
-func (r *run) idle() bool {
+func (r *session) idle() bool {
 	return len(r.res.Levels) > 0 && !slices.ContainsFunc(r.res.Levels, func(lv result.Level) bool { return !lv.Idle })
 }
 
 // answers is the number of whole answers of all levels.
-func (r *run) answers() uint64 {
+func (r *session) answers() uint64 {
 	var n uint64
 	for i := range r.res.Levels {
 		n += r.res.Levels[i].Client.Requests

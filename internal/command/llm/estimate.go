@@ -75,7 +75,7 @@ func (r *traffic) useEstimate(e llm.Estimate) error {
 // learnLengths has the first two conversations of a warm-up begin with a short text and a long one, and reads from the server's counts of
 // both how many tokens a word has. The measurement that follows, and all later ones, use the estimate. Parts of a load that several
 // processes send would learn from different conversations, so they do not.
-func (r *run) learnLengths(cfg *load.Config) {
+func (r *session) learnLengths(cfg *load.Config) {
 	if !r.learns() || !cfg.Options.Warmup.Any() {
 		return
 	}
@@ -104,13 +104,13 @@ func (r *run) learnLengths(cfg *load.Config) {
 }
 
 // learns reports whether the warm-up of a level is to tell how many tokens a word has.
-func (r *run) learns() bool {
+func (r *session) learns() bool {
 	warm := r.opts.Warm.phase(&r.load, load.Level{})
 	return r.guesses() && warm.Any() && r.workers.run == nil && r.opts.Segment.Whole() && !r.opts.Data.Rankings.Passages.Set()
 }
 
 // learned says once what a warm-up told; empty if it was not to tell anything.
-func (r *run) learned() string {
+func (r *session) learned() string {
 	taught := r.lesson != nil
 	r.lesson = nil
 	switch {

@@ -78,7 +78,7 @@ func (p *Plan) reads() bool {
 }
 
 // files opens the files of a level.
-func (r *run) files(index, n int, lv load.Level) (*runFiles, error) {
+func (r *session) files(index, n int, lv load.Level) (*runFiles, error) {
 	o := r.opts
 	if !o.writesFiles() {
 		return nil, nil
@@ -107,7 +107,7 @@ func (r *run) files(index, n int, lv load.Level) (*runFiles, error) {
 }
 
 // folder is where the files of one measurement go.
-func (r *run) folder(index, n int, lv load.Level) string {
+func (r *session) folder(index, n int, lv load.Level) string {
 	dir := r.opts.Artifacts
 	switch {
 	case r.opts.usualFolder(): // AIPerf's name
@@ -122,7 +122,7 @@ func (r *run) folder(index, n int, lv load.Level) string {
 }
 
 // usualFiles names the usual folders of the levels that were measured.
-func (r *run) usualFiles() string {
+func (r *session) usualFiles() string {
 	var list []string
 	for i, s := range r.opts.steps(r.timed)[:len(r.res.Levels)] {
 		list = append(list, r.folder(i, 0, s.Level))
@@ -147,7 +147,7 @@ func folder(lv load.Level, index int) string {
 }
 
 // asked is what goes into the files of what was asked for.
-func (r *run) asked(lv load.Level) map[string]any {
+func (r *session) asked(lv load.Level) map[string]any {
 	m := map[string]any{"endpoint_type": r.opts.Kind, "streaming": r.opts.Streaming, "level": lv.String()}
 	for name, v := range map[string]int{
 		"request_count": r.load.Requests, "num_conversations": r.load.Sessions, "warmup_request_count": r.opts.Warm.Requests,
@@ -167,7 +167,7 @@ func (r *run) asked(lv load.Level) map[string]any {
 }
 
 // plainHeaders are the headers of requests, the values of those that may hold secrets replaced.
-func (r *run) plainHeaders() map[string]string {
+func (r *session) plainHeaders() map[string]string {
 	out := map[string]string{}
 	for _, h := range r.plan.Public().Target.Headers {
 		out[h.Name] = h.Value

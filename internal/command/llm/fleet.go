@@ -1,7 +1,6 @@
 package llm
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -14,8 +13,8 @@ import (
 	"github.com/redline-bench/redline/internal/llm/load"
 	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/plan"
-	"github.com/redline-bench/redline/internal/profile"
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/run"
 )
 
 // checkFleet names what has no meaning with --workers.
@@ -165,24 +164,15 @@ type phaseOrder struct {
 	load.Order
 }
 
-// levelFleet is the workers as the load of one measurement of a level.
-type levelFleet struct {
-	*fleet.Run
-	level phaseOrder
-}
-
-var _ load.Fleet = levelFleet{}
-
-// Begin implements load.Fleet.
-func (f levelFleet) Begin(ctx context.Context, o load.Order, starts func(at int64)) error {
-	f.level.Order = o
-	return f.BeginPhase(ctx, f.level, starts)
-}
-
 // useFleet has the workers make the load of a measurement. It does nothing without --workers.
 func (w *workers) useFleet(cfg *load.Config, level phaseOrder) {
-	if w.run != nil {
-		cfg.Fleet = levelFleet{w.run, level}
+	if w.run == nil {
+		return
+	}
+	cfg.Fleet = w.run.Open
+	cfg.Phase = func(o load.Order) any {
+		level.Order = o
+		return level
 	}
 }
 
@@ -191,12 +181,11 @@ func (w *workers) levelEnded(lv *result.Level, limits []result.Reason) error {
 	if works := w.run != nil && w.run.Broken() == nil; !works { // the level says why workers cannot go on
 		return nil
 	}
-	var load profile.Fleet = w.run
-	return load.Ended(lv, limits)
+	return w.run.Ended(lv, limits)
 }
 
 // known are the levels that were over when the run was taken up.
-func (w *workers) known() []profile.Done {
+func (w *workers) known() []run.Done {
 	if !w.taken {
 		return nil
 	}

@@ -20,7 +20,7 @@ func taskOf(t *testing.T, line string) *fleet.Task {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &run{traffic: read}
+	r := &session{traffic: read}
 	r.IO = &command.IO{Getenv: func(string) string { return "" }}
 	task, err := r.task()
 	if err != nil {

@@ -10,13 +10,13 @@ import (
 	"github.com/redline-bench/redline/internal/llm/load"
 	"github.com/redline-bench/redline/internal/llm/metric"
 	"github.com/redline-bench/redline/internal/measure"
-	"github.com/redline-bench/redline/internal/profile"
 	"github.com/redline-bench/redline/internal/report"
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/run"
 )
 
 // state tells the health of a level of streamed answers where its times come from, and how large the calibrated error is.
-func (r *run) state(lv *result.Level) {
+func (r *session) state(lv *result.Level) {
 	if !r.streams() {
 		return
 	}
@@ -51,20 +51,20 @@ const (
 
 // calibrateRun measures the error of each level's token times after the run, at the pace of the level, for --calibrate. It
 // loads a server of our own, never the user's.
-func (r *run) calibrateRun() {
+func (r *session) calibrateRun() {
 	if !r.opts.Calibrate || r.res.Interrupted || r.sigs.Soft.Err() != nil {
 		return
 	}
 	err := r.calibrateLevels()
 	if r.sigs.Soft.Err() != nil {
-		err = profile.ErrInterrupted // whatever it interrupted
+		err = run.ErrInterrupted // whatever it interrupted
 	}
 	if err != nil {
 		fmt.Fprintf(r.Stderr, "redline llm: measurement error: not calibrated: %v\n", err)
 	}
 }
 
-func (r *run) calibrateLevels() error {
+func (r *session) calibrateLevels() error {
 	if !r.streams() {
 		return errors.New("responses that are not streamed have no token times: add --streaming")
 	}
@@ -144,7 +144,7 @@ func (t tokenPace) shorten(p *Plan) {
 	}
 }
 
-func (t tokenPace) run(r *run, p *Plan, took time.Duration) *tokenRun {
+func (t tokenPace) run(r *session, p *Plan, took time.Duration) *tokenRun {
 	return &tokenRun{IO: r.IO, sigs: r.sigs, opts: p, ttft: t.ttft, itl: t.itl, brief: func(lo load.Options, lv load.Level) load.Options {
 		lo = brief(lo, lv)
 		lo.Requests, lo.Duration, lo.Grace = floorMany, took, tokenRunGrace

@@ -41,7 +41,7 @@ func start(p *command.IO, sigs *command.Signals, t traffic, line string, w worke
 	if err := class.Save(p, t.save, "llm", t.table.Arguments(), t.table.Rows, Outside()); err != nil {
 		return 0, err
 	}
-	r := &run{traffic: t, workers: w}
+	r := &session{traffic: t, workers: w}
 	defer r.close()
 	out, err := outcome.Open(p, t.opts.Outcome, "llm", line)
 	r.outcome = out
@@ -80,8 +80,8 @@ Options that AIPerf also has have AIPerf's names. docs/llm.md is the manual, doc
 `}
 }
 
-// run is one run of the command.
-type run struct {
+// session is one run of the command.
+type session struct {
 	traffic
 	outcome *outcome.Outcome
 	workers workers
@@ -97,14 +97,14 @@ type run struct {
 	together *class.Together
 }
 
-func (r *run) close() {
+func (r *session) close() {
 	r.outcome.Close()
 	r.workers.close()
 	r.traffic.close()
 }
 
 // measure measures all levels.
-func (r *run) measure() int {
+func (r *session) measure() int {
 	r.open()
 	r.outcome.Begin(r.plan)
 	r.head()
@@ -119,7 +119,7 @@ func (r *run) measure() int {
 }
 
 // open makes the result.
-func (r *run) open() {
+func (r *session) open() {
 	r.res = &result.Result{
 		Schema: result.Schema, Tool: "redline", Version: r.Version, StartUnixNs: time.Now().UnixNano(), Plan: r.wholePlan(), Model: r.model, Async: true,
 		Environment: profile.Environment(), Options: r.table.Arguments(), GoodputBounds: metric.Bounds(r.load.Goodput),
@@ -134,7 +134,7 @@ func (r *traffic) wholePlan() *plan.Plan {
 
 // measureLevels measures the levels one after another. limits are, for each, the reasons why the client limited it; stopped is
 // what ended the last one early.
-func (r *run) measureLevels() (limits [][]result.Reason, stopped string, err error) {
+func (r *session) measureLevels() (limits [][]result.Reason, stopped string, err error) {
 	known := r.workers.known()
 	for i, s := range r.opts.steps(r.timed) {
 		lv := s.Level
@@ -195,7 +195,7 @@ func (r *traffic) levelConfig(n int, lv load.Level) load.Config {
 }
 
 // level measures a level as often as asked for.
-func (r *run) level(index int, lv load.Level) (*load.Outcome, error) {
+func (r *session) level(index int, lv load.Level) (*load.Outcome, error) {
 	var runs []*load.Outcome
 	head := &result.Level{Mode: lv.Mode, Concurrency: lv.Concurrency, Rate: lv.Rate, Prompts: lv.Prompts}
 	responses := r.outcome.Responses("")
@@ -264,7 +264,7 @@ func (p *Plan) cooling(level, run int) time.Duration {
 }
 
 // tap gives every request of the nth measurement of a level to those who write them down.
-func (r *run) tap(lv *result.Level, n int) func(*record.Record) error {
+func (r *session) tap(lv *result.Level, n int) func(*record.Record) error {
 	to := r.outcome.Tap(false)
 	if r.together != nil {
 		to = r.together.Tap(false)

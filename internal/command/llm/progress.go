@@ -14,7 +14,7 @@ import (
 
 // progress shows the measurement in progress. before is how many measurements came before it: levels times repeats. head is
 // the level.
-func (r *run) progress(p *load.Progress, head *result.Level, before int) {
+func (r *session) progress(p *load.Progress, head *result.Level, before int) {
 	if r.together != nil {
 		r.together.Progress(class.Progress{
 			Level: head, Warmup: p.Warmup, Elapsed: p.Elapsed, Requests: p.Requests, Failed: p.Failed, InFlight: p.InFlight, Rate: p.Rate,
@@ -56,7 +56,7 @@ func timeLeft(p *load.Progress, duration time.Duration, more int) time.Duration 
 }
 
 // endLevel shows a level that is over.
-func (r *run) endLevel(lv *result.Level) {
+func (r *session) endLevel(lv *result.Level) {
 	s := term.Status{Rate: lv.Client.InferPerSec, Unit: "requests/s", Median: time.Duration(lv.Client.Latency.At(50))}
 	if m, ok := metric.Find(lv.Metrics, "output_token_throughput"); ok {
 		s.Tokens = m.Avg

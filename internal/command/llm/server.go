@@ -85,7 +85,7 @@ func (r *traffic) server() outcome.Server {
 }
 
 // watched is server for a run, which also writes files of what is read.
-func (r *run) watched() outcome.Server {
+func (r *session) watched() outcome.Server {
 	s := r.server()
 	s.Whole = r.opts.reads()
 	return s
@@ -113,7 +113,7 @@ type reader struct {
 }
 
 // read starts to collect pages. file is where every page goes; empty: nowhere.
-func (r *run) read(cfg servermetrics.Config, file string) (*reader, error) {
+func (r *session) read(cfg servermetrics.Config, file string) (*reader, error) {
 	p := &reader{}
 	if file != "" {
 		if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
@@ -134,7 +134,7 @@ func (r *run) read(cfg servermetrics.Config, file string) (*reader, error) {
 }
 
 // watch is what reads the metrics of the server.
-func (r *run) watch() *watch.Watch {
+func (r *session) watch() *watch.Watch {
 	if r.together != nil {
 		return r.together.Watch
 	}
@@ -179,7 +179,7 @@ type serverPages struct {
 }
 
 // watchServer starts to read the pages.
-func (r *run) watchServer(index, n int, lv load.Level) (*serverPages, error) {
+func (r *session) watchServer(index, n int, lv load.Level) (*serverPages, error) {
 	o, p := r.opts, &serverPages{read: func() {}}
 	if !o.reads() {
 		return p, nil

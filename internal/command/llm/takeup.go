@@ -11,8 +11,8 @@ import (
 	"github.com/redline-bench/redline/internal/fleet"
 	"github.com/redline-bench/redline/internal/llm/load"
 	"github.com/redline-bench/redline/internal/plan"
-	"github.com/redline-bench/redline/internal/profile"
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/run"
 )
 
 // Taken is a run of a fleet whose coordinator is gone.
@@ -56,7 +56,7 @@ func TakeUp(p *command.IO, sigs *command.Signals, t *Taken) (int, error) {
 
 // Collect reports what a run had measured.
 func Collect(p *command.IO, sigs *command.Signals, t *Taken) (int, error) {
-	r := &run{workers: t.workers()}
+	r := &session{workers: t.workers()}
 	defer r.close()
 	var err error
 	if r.traffic, err = t.read(p); err != nil {
@@ -82,7 +82,7 @@ func Collect(p *command.IO, sigs *command.Signals, t *Taken) (int, error) {
 }
 
 // collect takes in the levels that were over, and what NATS has of the next one.
-func (r *run) collect() (limits [][]result.Reason, err error) {
+func (r *session) collect() (limits [][]result.Reason, err error) {
 	known := r.workers.known()
 	for i, s := range r.opts.steps(false) {
 		if i < len(known) {
@@ -103,14 +103,14 @@ func (r *run) collect() (limits [][]result.Reason, err error) {
 }
 
 // takeKnown takes a level into the result that was over when the run was taken up, and returns why the client limited it.
-func (r *run) takeKnown(d profile.Done, lv load.Level) []result.Reason {
+func (r *session) takeKnown(d run.Done, lv load.Level) []result.Reason {
 	r.res.Levels = append(r.res.Levels, d.Level)
 	r.show(&load.Outcome{Level: d.Level, Reasons: d.Limits}, lv)
 	return d.Limits
 }
 
 // levelEnded lets go of the records of a level that is over. A class of a scenario cannot be taken up, so its level is not kept.
-func (r *run) levelEnded(out *load.Outcome) error {
+func (r *session) levelEnded(out *load.Outcome) error {
 	if r.together != nil || out.Stopped != "" || out.Interrupted {
 		return r.workers.levelEnded(nil, nil)
 	}

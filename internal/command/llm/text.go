@@ -15,7 +15,7 @@ import (
 )
 
 // head prints what stands before the levels.
-func (r *run) head() {
+func (r *session) head() {
 	if r.opts.blocks() {
 		proto := string(r.plan.Target.Protocol)
 		fmt.Fprintf(r.Stdout, "triton_url: %s, protocol: %s, model: %s\n", secret.PublicURL(r.plan.Target.URL), proto, r.opts.model())
@@ -40,7 +40,7 @@ func (r *run) head() {
 var limits = []string{"max_tokens", "max_completion_tokens", "max_output_tokens", "max_new_tokens", "parameters", "sampling_parameters", "request_output_len"}
 
 // unlimited says which limit responses have if nothing sets one; empty if something does, or no text is generated.
-func (r *run) unlimited() string {
+func (r *session) unlimited() string {
 	d := &r.data
 	if d.Output.Set() || len(r.opts.Lengths) > 0 || d.Pairs != "" || r.info.Limited || slices.ContainsFunc(limits, func(name string) bool { return r.opts.Extra[name] != nil }) {
 		return ""
@@ -49,7 +49,7 @@ func (r *run) unlimited() string {
 }
 
 // workload says in a few words what is asked.
-func (r *run) workload() string {
+func (r *session) workload() string {
 	d := &r.data
 	if d.Path != "" {
 		return fmt.Sprintf("%d of %s (%s)", r.info.Conversations, d.Path, r.info.Format)
@@ -102,7 +102,7 @@ func joined(list []float64, one float64) string {
 }
 
 // show prints a level.
-func (r *run) show(out *load.Outcome, lv load.Level) {
+func (r *session) show(out *load.Outcome, lv load.Level) {
 	if out.Level.Idle {
 		fmt.Fprintf(r.Stdout, "\n%s%s\nIdle: other parts send all requests of this level\n", lv.String(), partName(r.opts.Segment))
 		return
@@ -141,7 +141,7 @@ func partName(part segment.Segment) string {
 }
 
 // showFailures says on stderr what a seed's block leaves out. Where nothing succeeded, the last line of the run says why.
-func (r *run) showFailures(out *load.Outcome) {
+func (r *session) showFailures(out *load.Outcome) {
 	if out.Collector.Requests() == 0 && len(out.Level.Failures) == 1 {
 		return
 	}
@@ -151,7 +151,7 @@ func (r *run) showFailures(out *load.Outcome) {
 }
 
 // showVerdict prints the last words.
-func (r *run) showVerdict() {
+func (r *session) showVerdict() {
 	if len(r.res.Levels) > 1 {
 		fmt.Fprint(r.Stdout, text.Levels(r.res.Levels, r.Style().TableWidth()))
 	}

@@ -140,9 +140,7 @@ func (c *Class) Measure(t class.Together) class.Outcome {
 	runner := c.Runner()
 	runner.Observer, runner.Floor, runner.Timeline = &classWatcher{Class: c, together: t}, calibration.Stated(&c.Traffic), true
 	runner.Tap, runner.Ready, runner.Class = t.Tap(c.Plan.Measure.FromSend), t.Ready, t.Name
-	if c.fleet.run != nil {
-		runner.Fleet, runner.Floor = c.fleet.run, nil
-	}
+	c.fleet.use(runner)
 	target := &c.Plan.Target
 	fmt.Fprintf(c.Stdout, "%s at %s, %s\n", c.Model.Name, secret.PublicURL(target.URL), strings.TrimSpace(string(target.Kind)+" "+string(target.Protocol)))
 	res, err := runner.Run(c.Sigs.Soft, c.Sigs.Hard)

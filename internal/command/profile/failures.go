@@ -16,6 +16,7 @@ import (
 	"github.com/redline-bench/redline/internal/profile"
 	"github.com/redline-bench/redline/internal/report"
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/run"
 	"github.com/redline-bench/redline/internal/scrape"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/service/dynamicgrpc"
@@ -93,7 +94,7 @@ func (s *session) explainEnd(res *result.Result, err error) {
 	var load *profile.LoadError
 	var stats *profile.StatsError
 	switch {
-	case err == nil, errors.Is(err, profile.ErrInterrupted):
+	case err == nil, errors.Is(err, run.ErrInterrupted):
 	case errors.As(err, &load):
 		for _, worker := range load.Workers {
 			if f, ok := errors.AsType[*tritoncapi.LibraryError](worker.Err); ok {
@@ -177,7 +178,7 @@ func (s *session) explainRedline(res *result.Result, err error) {
 	switch {
 	case (err == nil || errors.Is(err, profile.ErrUnstable)) && res.Verdict.State == result.ServerFailed:
 		fmt.Fprintln(s.Stderr, "redline profile: too many requests failed, see the verdict; --max-error-rate PCT allows more")
-	case err == nil, errors.Is(err, profile.ErrUnstable), errors.Is(err, profile.ErrInterrupted):
+	case err == nil, errors.Is(err, profile.ErrUnstable), errors.Is(err, run.ErrInterrupted):
 	case errors.Is(err, profile.ErrNoRequests) && len(last.Failures) > 0 && last.Client.Requests > 0:
 		f := last.Failures[len(last.Failures)-1]
 		fmt.Fprintf(s.Stderr, "redline profile: the server stopped answering after %d requests: %s\n", last.Client.Requests, f.Text)

@@ -10,9 +10,9 @@ import (
 	"github.com/redline-bench/redline/internal/pacompat/kinds"
 	"github.com/redline-bench/redline/internal/pacompat/text"
 	"github.com/redline-bench/redline/internal/plan"
-	"github.com/redline-bench/redline/internal/profile"
 	"github.com/redline-bench/redline/internal/report"
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/run"
 	"github.com/redline-bench/redline/internal/service"
 )
 
@@ -44,7 +44,7 @@ func outputNames(m *service.Model) []string {
 // writeFiles writes the CSV, the export and the result. In perf_analyzer mode a failed run writes none of them;
 // else it writes what there is.
 func (s *session) writeFiles(res *result.Result, err error) error {
-	interrupted := errors.Is(err, profile.ErrInterrupted)
+	interrupted := errors.Is(err, run.ErrInterrupted)
 	if s.Plan.Program == plan.PerfAnalyzer && err != nil && !interrupted {
 		return nil
 	}

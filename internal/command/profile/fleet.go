@@ -12,6 +12,7 @@ import (
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/profile"
 	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/run"
 	"github.com/redline-bench/redline/internal/service"
 )
 
@@ -103,10 +104,17 @@ func (m *workers) gather(t *traffic.Traffic, command, line string) (err error) {
 	return err
 }
 
+// use has the workers make the load of a runner. It does nothing without --workers.
+func (m *workers) use(r *profile.Runner) {
+	if m.run != nil {
+		r.Fleet, r.Ended, r.Floor = m.run.Open, m.run.Ended, nil
+	}
+}
+
 // TakeUp goes on with a run whose coordinator is gone.
-func TakeUp(p *command.IO, sigs *command.Signals, pl *plan.Plan, line string, bus *coordinator.Bus, run *fleet.Run) (int, error) {
+func TakeUp(p *command.IO, sigs *command.Signals, pl *plan.Plan, line string, bus *coordinator.Bus, load *fleet.Run) (int, error) {
 	s := newSession(p, sigs, pl, line)
-	s.fleet = workers{bus: bus, run: run, shipped: pl, keep: true}
+	s.fleet = workers{bus: bus, run: load, shipped: pl, keep: true}
 	defer s.close()
 	if err := s.fleet.resolve(&s.Traffic); err != nil {
 		return 0, err
@@ -115,25 +123,25 @@ func TakeUp(p *command.IO, sigs *command.Signals, pl *plan.Plan, line string, bu
 }
 
 // Collect reports what a run had measured whose coordinator is gone.
-func Collect(p *command.IO, sigs *command.Signals, pl *plan.Plan, line string, bus *coordinator.Bus, run *fleet.Run) (int, error) {
+func Collect(p *command.IO, sigs *command.Signals, pl *plan.Plan, line string, bus *coordinator.Bus, load *fleet.Run) (int, error) {
 	s := newSession(p, sigs, pl, line)
-	s.fleet = workers{bus: bus, run: run, shipped: pl, keep: true}
+	s.fleet = workers{bus: bus, run: load, shipped: pl, keep: true}
 	defer s.close()
 	if err := s.openOutcome(); err != nil {
 		return 0, err
 	}
 	s.Console = &text.Console{Out: s.Stdout, Err: s.Stderr, Plan: s.Plan, Model: &service.Model{Name: pl.Target.Model}, Async: true}
 	s.Model = &service.Model{Name: pl.Target.Model}
-	runner := &profile.Runner{Plan: s.Plan, Model: s.Model, Async: true, Observer: &watcher{s}, Timeline: true, Tap: s.outcome.Tap(s.Plan.Measure.FromSend), Known: run.Known()}
+	runner := &profile.Runner{Plan: s.Plan, Model: s.Model, Async: true, Observer: &watcher{s}, Timeline: true, Tap: s.outcome.Tap(s.Plan.Measure.FromSend), Known: load.Known()}
 	s.outcome.Begin(s.Plan)
 	res, err := runner.Collect(func(each func(*record.Record)) error {
-		return run.Leftover(func(rec *record.Record, _ []byte) { each(rec) })
+		return load.Leftover(func(rec *record.Record, _ []byte) { each(rec) })
 	})
-	res.Tool, res.Version, res.Fleet = "redline", s.Version, run.Result()
+	res.Tool, res.Version, res.Fleet = "redline", s.Version, load.Result()
 	if err != nil {
 		return 0, err
 	}
-	return s.finish(res, profile.ErrInterrupted), nil
+	return s.finish(res, run.ErrInterrupted), nil
 }
 
 // close lets the workers go, and removes what NATS has of the run unless it is kept.

@@ -126,9 +126,7 @@ func (p *Prober) Start(io *command.IO, sigs *command.Signals, out *outcome.Outco
 	}
 	r := p.Runner()
 	r.Floor, r.Tap = calibration.Stated(&p.Traffic), out.Tap(p.Traffic.Plan.Measure.FromSend)
-	if p.fleet.run != nil {
-		r.Fleet, r.Floor = p.fleet.run, nil
-	}
+	p.fleet.use(r)
 	prober, err := profile.OpenProber(sigs.Hard, r)
 	p.prober = prober
 	return err

@@ -18,15 +18,15 @@ import (
 
 // Run is `redline profile`.
 func Run(p *command.IO, args []string) (int, error) {
-	return run(p, plan.Redline, "redline profile", args)
+	return read(p, plan.Redline, "redline profile", args)
 }
 
 // RunPerfAnalyzer is the whole program under the name perf_analyzer.
 func RunPerfAnalyzer(p *command.IO, name string, args []string) (int, error) {
-	return run(p, plan.PerfAnalyzer, name, args)
+	return read(p, plan.PerfAnalyzer, name, args)
 }
 
-func run(p *command.IO, program plan.Program, name string, args []string) (int, error) {
+func read(p *command.IO, program plan.Program, name string, args []string) (int, error) {
 	sigs := p.WatchSignals(command.Preparing)
 	defer sigs.Stop()
 	pl, notes, err := flags.Parse(program, name, args, p.Secrets)

@@ -17,6 +17,7 @@ import (
 	"github.com/redline-bench/redline/internal/profile"
 	"github.com/redline-bench/redline/internal/report"
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/run"
 	"github.com/redline-bench/redline/internal/servertrace"
 )
 
@@ -61,8 +62,8 @@ func (s *session) run() int {
 	runner := s.Runner()
 	runner.Observer, runner.Floor, runner.Timeline = &watcher{s}, calibration.Stated(&s.Traffic), s.Plan.Program == plan.Redline
 	runner.Tap = s.traces.tap(s.outcome.Tap(s.Plan.Measure.FromSend))
-	if s.fleet.run != nil {
-		runner.Fleet, runner.Known, runner.Floor = s.fleet.run, s.fleet.run.Known(), nil
+	if s.fleet.use(runner); s.fleet.run != nil {
+		runner.Known = s.fleet.run.Known()
 	}
 	s.outcome.Begin(s.Plan)
 	var watch *calibration.Watch
@@ -160,7 +161,7 @@ func (s *session) finish(res *result.Result, err error) int {
 		}
 		s.outcome.Sign(res, workload)
 	}
-	if s.Plan.Program == plan.PerfAnalyzer && errors.Is(err, profile.ErrInterrupted) {
+	if s.Plan.Program == plan.PerfAnalyzer && errors.Is(err, run.ErrInterrupted) {
 		s.Console.Warn(text.ExitSignal)
 	}
 	s.Console.Summary(res.Levels)
@@ -197,7 +198,7 @@ func exitCode(err error) int {
 	switch {
 	case err == nil:
 		return command.ExitOK
-	case errors.Is(err, profile.ErrInterrupted):
+	case errors.Is(err, run.ErrInterrupted):
 		return command.ExitInterrupted
 	case errors.Is(err, profile.ErrUnstable):
 		return command.ExitUnstable

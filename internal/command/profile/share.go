@@ -8,21 +8,19 @@ import (
 	"github.com/redline-bench/redline/internal/command/profile/traffic"
 	"github.com/redline-bench/redline/internal/fleet"
 	"github.com/redline-bench/redline/internal/plan"
-	"github.com/redline-bench/redline/internal/profile"
+	"github.com/redline-bench/redline/internal/run"
 	"github.com/redline-bench/redline/internal/segment"
 )
 
-// Share is a worker's share of a run of `redline profile`, or of a search with its traffic.
-type Share struct {
-	*profile.Share
+// share is a worker's share of the load of `redline profile`, or of a search with its traffic.
+type share struct {
+	run.Load
 	traffic traffic.Traffic
 	sigs    *command.Signals
 }
 
-var _ fleet.Maker = (*Share)(nil)
-
 // OpenShare prepares a worker's share of a job. hard cuts requests in flight.
-func OpenShare(hard context.Context, p *command.IO, job *fleet.Job, collect fleet.Collect) (*Share, error) {
+func OpenShare(hard context.Context, p *command.IO, job *fleet.Job, collect run.Collect) (run.Load, error) {
 	pl, err := job.Plan.Restore(job.Secrets, p.Getenv)
 	if err != nil {
 		return nil, err
@@ -36,10 +34,10 @@ func OpenShare(hard context.Context, p *command.IO, job *fleet.Job, collect flee
 	}
 	part := segment.Segment{Index: job.Index, Of: job.Of}
 	sigs := p.Until(hard)
-	s := &Share{sigs: sigs, traffic: traffic.Traffic{IO: p.Silenced(), Sigs: sigs, Plan: pl.With(func(pl *plan.Plan) { pl.Segment = part })}}
+	s := &share{sigs: sigs, traffic: traffic.Traffic{IO: p.Silenced(), Sigs: sigs, Plan: pl.With(func(pl *plan.Plan) { pl.Segment = part })}}
 	t := &s.traffic
 	open := func() (err error) {
-		s.Share, err = profile.OpenShare(hard, t.Runner(), collect)
+		s.Load, err = t.Runner().Open(hard, collect)
 		return err
 	}
 	if err := command.InOrder(t.CheckLimits, t.Describe, t.Check, t.Load, t.Stage, open); err != nil {
@@ -50,22 +48,22 @@ func OpenShare(hard context.Context, p *command.IO, job *fleet.Job, collect flee
 	return s, nil
 }
 
-// Start implements fleet.Maker.
-func (s *Share) Start(ctx context.Context, o fleet.Order, begin func(context.Context) (int64, error)) error {
+// Begin implements run.Load.
+func (s *share) Begin(ctx context.Context, o run.Order) error {
 	if o.Level == nil {
 		return errors.New("the request has no level")
 	}
-	return s.Share.Start(ctx, *o.Level, o.Limit, o.Seed, begin)
+	return s.Load.Begin(ctx, o)
 }
 
 // Close ends the connections.
-func (s *Share) Close() error {
-	err := s.Share.Close()
+func (s *share) Close() error {
+	err := s.Load.Close()
 	s.leave()
 	return err
 }
 
-func (s *Share) leave() {
+func (s *share) leave() {
 	s.traffic.Close()
 	s.sigs.Stop()
 }

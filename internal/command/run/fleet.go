@@ -82,12 +82,12 @@ func (r *run) gather() error {
 	return nil
 }
 
-// workers are the workers as the loads of all classes know them; nil without workers.
-func (c *crew) workers() measure.Workers {
+// workers are what the workers have counted until now; nil without workers.
+func (c *crew) workers() []measure.Reading {
 	if c.runs == nil {
 		return nil
 	}
-	return c.runs[0]
+	return c.runs[0].Readings()
 }
 
 // startTime is when all classes begin that are ready now.

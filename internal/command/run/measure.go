@@ -125,7 +125,7 @@ func (r *run) dryRun() (int, error) {
 // measure runs all classes at the same time.
 func (r *run) measure() {
 	r.began = time.Now()
-	r.whole = newWhole(r.crew.workers())
+	r.whole = newWhole(r.crew.workers)
 	r.outcome.Begin(nil)
 	together := newStart(r.classes, func() int64 {
 		at := r.crew.startTime()

@@ -20,10 +20,10 @@ type whole struct {
 	rec      *measure.Recorder
 	pulse    *vitals.Pulse
 	progress map[*member]class.Progress
-	workers  measure.Workers // nil if this process makes the load
+	workers  func() []measure.Reading
 }
 
-func newWhole(workers measure.Workers) *whole {
+func newWhole(workers func() []measure.Reading) *whole {
 	w := &whole{progress: map[*member]class.Progress{}, pulse: vitals.StartPulse(), workers: workers}
 	w.begin(clock.Now())
 	return w
@@ -34,17 +34,13 @@ func (w *whole) begin(at int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	state := w.state(at)
-	w.rec = measure.New(measure.Config{Setup: measure.Setup{Batch: 1, Open: true}, Timeline: true, Workers: w.workers})
+	w.rec = measure.New(measure.Config{Setup: measure.Setup{Batch: 1, Open: true}, Timeline: true})
 	w.rec.Begin(at, &state)
 }
 
 // state is a reading of this process and of the workers.
 func (w *whole) state(at int64) measure.State {
-	s := measure.State{At: at, Vitals: vitals.Read()}
-	if w.workers != nil {
-		s.Workers = w.workers.Readings()
-	}
-	return s
+	return measure.State{At: at, Vitals: vitals.Read(), Workers: w.workers()}
 }
 
 // add counts a request of any class. As in the class itself, the latency of a closed loop starts at the send time, and so does
@@ -78,7 +74,7 @@ func (w *whole) live(s term.Status, inFlight int) *result.Level {
 	defer w.mu.Unlock()
 	lv := result.Level{Class: scenario.Whole, Stable: true}
 	lv.Health.AchievedInFlight = float64(inFlight)
-	out := w.rec.Live(lv, clock.Now(), s.Rate)
+	out := w.rec.Live(lv, clock.Now(), s.Rate, w.workers())
 	out.Client.Requests, out.Client.Failed = s.Requests, s.Failed
 	return out
 }

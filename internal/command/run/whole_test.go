@@ -13,7 +13,7 @@ import (
 func TestWholeCountsAsItsClassesDo(t *testing.T) {
 	f := func(mode plan.Mode, fromSend bool, want time.Duration) {
 		t.Helper()
-		w := newWhole(nil)
+		w := newWhole((&crew{}).workers)
 		defer w.pulse.Stop()
 		w.add(&result.Level{Mode: mode}, fromSend, &record.Record{
 			Due: w.rec.From(), Sent: w.rec.From() + int64(10*time.Millisecond), First: w.rec.From() + int64(15*time.Millisecond), End: w.rec.From() + int64(15*time.Millisecond),

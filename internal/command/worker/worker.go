@@ -19,6 +19,7 @@ import (
 	"github.com/redline-bench/redline/internal/fleet/hub"
 	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/plan"
+	"github.com/redline-bench/redline/internal/run"
 )
 
 type options struct {
@@ -66,7 +67,7 @@ func Run(p *command.IO, args []string) (int, error) {
 		Hello:  fleet.Hello{ID: strings.ToLower(rand.Text()), Name: o.name, Host: host, Version: p.Version, Protocol: fleet.Protocol, MaxProcs: runtime.GOMAXPROCS(0)},
 		Redact: p.Secrets.Redact,
 		Say:    say,
-		Prepare: func(hard context.Context, job *fleet.Job, collect fleet.Collect) (fleet.Maker, error) {
+		Prepare: func(hard context.Context, job *fleet.Job, collect run.Collect) (run.Load, error) {
 			if job.Plan == nil { // llm, or a search with its traffic
 				return llm.OpenShare(hard, p, job, collect)
 			}

@@ -14,6 +14,7 @@ import (
 	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/run"
 )
 
 // collection is what is known of the requests that have ended. It is used by read, which the engine calls for each record,
@@ -28,7 +29,7 @@ type collection struct {
 	measured  *metric.Collector
 	rec       *measure.Recorder
 	failures  failures
-	hold      holding
+	inbox     *run.Inbox
 	index     uint64
 	checked   int           // responses of the phase whose counts were compared with the tokenizer's
 	row       int           // failures in a row
@@ -47,13 +48,10 @@ type collection struct {
 }
 
 // begin starts the counts of a phase at a time. Those of a warm-up are thrown away.
-func (r *run) begin(p *phase, from int64) {
+func (r *levelRun) begin(p *phase, from int64) {
 	o := &r.cfg.Options
 	open := p.lv.Open()
 	conf := measure.Config{Setup: measure.Setup{Batch: 1, Open: open, Streaming: true}, Timeline: true, Span: true}
-	if r.cfg.Fleet != nil {
-		conf.Workers = r.cfg.Fleet
-	}
 	counting := metric.Options{Open: open, Goodput: o.Goodput, Level: o.Confidence}
 	if from > p.start { // requests were in flight before the measured time began
 		counting.From = from
@@ -61,7 +59,7 @@ func (r *run) begin(p *phase, from int64) {
 	r.measured = metric.New(counting)
 	r.rec = measure.New(conf)
 	r.rec.Begin(from, &p.from)
-	r.failures = failures{index: map[string]int{}}
+	r.failures = failures{}
 	if r.until = nil; o.Until != nil {
 		r.until = &metric.Watch{Target: *o.Until}
 	}
@@ -73,7 +71,7 @@ func (r *run) begin(p *phase, from int64) {
 }
 
 // read turns a record into a sample and counts it.
-func (r *run) read(rec *record.Record, events []record.Event, data []byte) {
+func (r *levelRun) read(rec *record.Record, events []record.Event, data []byte) {
 	a := r.at(int(rec.Slot)).pop()
 	if a == nil {
 		return
@@ -106,7 +104,7 @@ func (r *run) read(rec *record.Record, events []record.Event, data []byte) {
 }
 
 // note takes in the times of a request on its slot, and numbers its sample.
-func (r *run) note(a *ask, s *llm.Sample) {
+func (r *levelRun) note(a *ask, s *llm.Sample) {
 	s.Index = r.index
 	r.index++
 	r.lastEnd = max(r.lastEnd, s.End)
@@ -118,7 +116,7 @@ func (r *run) note(a *ask, s *llm.Sample) {
 
 // idle is the time between the end of a slot's request and the next one's send: the pause that the conversation or the
 // think time asks for, and the rest.
-func (r *run) idle(a *ask, s *llm.Sample) (idle, paused time.Duration) {
+func (r *levelRun) idle(a *ask, s *llm.Sample) (idle, paused time.Duration) {
 	for len(r.ends) <= int(s.Slot) {
 		r.ends = append(r.ends, 0)
 	}
@@ -133,7 +131,7 @@ func (r *run) idle(a *ask, s *llm.Sample) (idle, paused time.Duration) {
 }
 
 // pieces are the parts of an answer as they came.
-func (r *run) pieces(events []record.Event, data []byte) []llm.Answer {
+func (r *levelRun) pieces(events []record.Event, data []byte) []llm.Answer {
 	r.wire = r.wire[:0]
 	for _, e := range events {
 		r.wire = append(r.wire, llm.Answer{At: e.At, Data: data[:e.Size]})
@@ -143,7 +141,7 @@ func (r *run) pieces(events []record.Event, data []byte) []llm.Answer {
 }
 
 // judge reads the answer; what is none becomes a failure.
-func (r *run) judge(a *ask, s *llm.Sample, events []record.Event, data []byte) {
+func (r *levelRun) judge(a *ask, s *llm.Sample, events []record.Event, data []byte) {
 	if s.Class == record.Canceled && !a.cut && a.phase.cut.Load() {
 		s.Cut = true
 	}
@@ -170,7 +168,7 @@ func (r *run) judge(a *ask, s *llm.Sample, events []record.Event, data []byte) {
 }
 
 // count adds a sample where it belongs.
-func (r *run) count(a *ask, s *llm.Sample, rec *record.Record) {
+func (r *levelRun) count(a *ask, s *llm.Sample, rec *record.Record) {
 	o := &r.cfg.Options
 	if s.Sent > a.phase.counted {
 		s.Warmup = true
@@ -181,7 +179,7 @@ func (r *run) count(a *ask, s *llm.Sample, rec *record.Record) {
 	failed := s.Class != record.OK && !s.Cut && s.Class != record.Canceled
 	if failed {
 		r.row++
-		if r.row >= engine.GiveUpAfter && r.stop.text == "" && r.eng.GivenUp() == nil { // else it cut the requests itself
+		if r.row >= engine.GiveUpAfter && r.stop.text == "" && !r.gaveUp() {
 			r.stop.text, r.stop.failures = fmt.Sprintf("%d requests in a row failed, the last with: %s", r.row, s.Err), true
 		}
 	} else if s.Class == record.OK {
@@ -219,7 +217,7 @@ func (r *run) count(a *ask, s *llm.Sample, rec *record.Record) {
 }
 
 // tokenTimes puts the tokens of an answer on the timeline, where they came.
-func (r *run) tokenTimes(s *llm.Sample) {
+func (r *levelRun) tokenTimes(s *llm.Sample) {
 	if s.Class != record.OK || len(s.Chunks) == 0 || !s.Streamed {
 		return
 	}
@@ -239,24 +237,25 @@ func (r *run) tokenTimes(s *llm.Sample) {
 // minErrorShare is how many requests a share of failures needs to mean anything.
 const minErrorShare = 20
 
-func (r *run) interrupt() {
+func (r *levelRun) interrupt(*run.State) {
 	r.stop.interrupted = true
 	if r.stop.text == "" {
 		r.stop.text = "interrupted"
 	}
 }
 
-// giveUp notes that the engine stopped because of failures.
-func (r *run) giveUp() {
-	if f := r.cfg.Fleet; f != nil && f.Broken() != nil && r.stop.text == "" {
-		r.stop.text = f.Broken().Error()
-	}
-	if why := r.eng.GivenUp(); why != nil && r.stop.text == "" {
-		r.stop.text, r.stop.failures = why.Error(), true
-	}
-	if r.stop.text == "" {
+// gaveUp tells whether the load was given up because of a silent server: then it cut the requests itself.
+func (r *levelRun) gaveUp() bool { return r.own != nil && r.own.GivenUp() != nil }
+
+// giveUp notes that the load was stopped because of failures.
+func (r *levelRun) giveUp(s *run.State) {
+	switch {
+	case r.stop.text != "":
+	case s.Err != nil:
+		r.stop.text, r.stop.failures = s.Err.Error(), s.Stall() != nil
+	default:
 		last := ""
-		if f := r.eng.Failures(); len(f) > 0 {
+		if f := s.Failures; len(f) > 0 {
 			last = ", the last with: " + f[len(f)-1].Err.Error()
 		}
 		// The engine gives up after fewer failures where the server cannot be reached for a while.
@@ -265,7 +264,7 @@ func (r *run) giveUp() {
 }
 
 // progress tells how the phase goes.
-func (r *run) progress(p *phase, now int64) {
+func (r *levelRun) progress(p *phase, s *run.State, now int64) {
 	const every = 100 * time.Millisecond
 	if r.cfg.Progress == nil || now-r.shown < int64(every) {
 		return
@@ -279,9 +278,9 @@ func (r *run) progress(p *phase, now int64) {
 	tokens := r.output.at(now-p.start, r.measured.Sum(metric.OutputLength))
 	r.cfg.Progress(Progress{
 		Level: &lv, Warmup: p.warm, Elapsed: time.Duration(now - p.start), Requests: n, Wanted: uint64(p.limit),
-		Failed: r.measured.Failed(), InFlight: r.eng.InFlight(), Rate: r.rate, Median: r.rec.Median(),
+		Failed: r.measured.Failed(), InFlight: s.InFlight, Rate: r.rate, Median: r.rec.Median(),
 		Tokens: tokens, FirstToken: time.Duration(r.measured.RecentMedian(metric.TTFT) * float64(time.Millisecond)),
-		Live: r.live, Workers: r.rec.Look(time.Duration(now - p.start)),
+		Live: func() *result.Level { return r.live(s) }, Workers: r.rec.Look(time.Duration(now-p.start), s.Workers),
 	})
 }
 
@@ -306,20 +305,20 @@ func (r *recentRate) at(now int64, sum float64) float64 {
 }
 
 // live is the level as it stands.
-func (r *run) live() *result.Level {
+func (r *levelRun) live(s *run.State) *result.Level {
 	lv := r.head()
-	lv.Health.AchievedInFlight = float64(r.eng.InFlight())
+	lv.Health.AchievedInFlight = float64(s.InFlight)
 	lv.Health.AskedInFlight, lv.Health.AskedRate = r.now.Load().asked()
-	return r.rec.Live(lv, clock.Now(), r.rate)
+	return r.rec.Live(lv, clock.Now(), r.rate, s.Workers)
 }
 
 // head is the level without its numbers.
-func (r *run) head() result.Level {
+func (r *levelRun) head() result.Level {
 	return result.Level{Mode: r.lv.Mode, Concurrency: r.lv.Concurrency, Rate: r.lv.Rate, Prompts: r.lv.Prompts, Stages: r.lv.Stages}
 }
 
 // outcome computes the level, with the requests that are in flight.
-func (r *run) outcome(pending []measure.Pending) *Outcome {
+func (r *levelRun) outcome(pending []measure.Pending) *Outcome {
 	p := r.now.Load()
 	head := r.head()
 	head.Idle, head.Accepted, head.Stable, head.Untested = p.none, true, true, true
@@ -327,7 +326,7 @@ func (r *run) outcome(pending []measure.Pending) *Outcome {
 	lv.Metrics = r.measured.Metrics()
 	restate(&lv)
 	lv.Windows[0].Client = lv.Client
-	lv.Failures = slices.Clone(r.failures.groups)
+	lv.Failures = slices.Clone(r.failures.list)
 	if r.stop.text != "" {
 		lv.Unfinished, lv.Stable, lv.Reason = true, false, r.stop.text
 	}
@@ -337,8 +336,8 @@ func (r *run) outcome(pending []measure.Pending) *Outcome {
 	}
 }
 
-// asked is the load that the level asked for. The number in flight of a closed loop is judged by the time in which slots were idle.
-func (r *run) asked() *measure.Asked {
+// asked is the load that a phase asked for. The number in flight of a closed loop is judged by the time in which slots were idle.
+func (r *levelRun) asked() *measure.Asked {
 	return &measure.Asked{
 		Fixed: r.lv.Open(), Scheduled: r.rec.From(), // what the schedule drew, not the rate it was drawn from
 		// A cap on requests in flight, or on those that wait for their first token, holds others back as it is meant to.

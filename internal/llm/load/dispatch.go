@@ -20,7 +20,7 @@ const (
 )
 
 // startOpen starts an open loop.
-func (r *run) startOpen(ctx context.Context, p *phase, begin beginning) error {
+func (r *levelRun) startOpen(ctx context.Context, p *phase, begin beginning) error {
 	r.turns.reset()
 	d := &dispatcher{r: r, p: p}
 	switch {
@@ -42,7 +42,7 @@ func (r *run) startOpen(ctx context.Context, p *phase, begin beginning) error {
 
 // dispatcher tells the engine's paced loop which turn of which conversation to send, and when.
 type dispatcher struct {
-	r    *run
+	r    *levelRun
 	p    *phase
 	next func(ctx context.Context) (j *job, ok bool) // blocks until a job is known, not until it is due
 	last *job                                        // that next returned

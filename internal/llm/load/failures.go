@@ -16,27 +16,20 @@ import (
 
 // failures groups failed requests by class and text, numbers in the text aside.
 type failures struct {
-	groups []result.Failure
-	index  map[string]int
+	list   []result.Failure
+	groups engine.Groups
 }
-
-// maxGroups bounds how many texts are kept; the rest are counted under their class alone.
-const maxGroups = 64
 
 func (f *failures) add(s *llm.Sample) {
 	class, text := Class(s), result.FailureText(s.Err)
-	key := class + "\x00" + engine.Mask(s.Err)
-	i, known := f.index[key]
-	if !known && len(f.groups) >= maxGroups {
-		key, text = class, "other failures of this class"
-		i, known = f.index[key]
+	i, fresh, others := f.groups.Of(class, s.Err)
+	if others {
+		text = engine.OtherFailures
 	}
-	if !known {
-		i = len(f.groups)
-		f.index[key] = i
-		f.groups = append(f.groups, result.Failure{Class: class, Text: text, Slot: int(s.Slot)})
+	if fresh {
+		f.list = append(f.list, result.Failure{Class: class, Text: text, Slot: int(s.Slot)})
 	}
-	f.groups[i].Count++
+	f.list[i].Count++
 }
 
 // Class names how a request failed. A server's refusal is named with its status.

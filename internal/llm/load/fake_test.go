@@ -229,7 +229,7 @@ func config(t *testing.T, s *server, count int, turns ...llm.Turn) load.Config {
 }
 
 // run carries out a level in simulated time, one hour at most.
-func run(t *testing.T, cfg load.Config, lv load.Level) (out *load.Outcome) {
+func runLevel(t *testing.T, cfg load.Config, lv load.Level) (out *load.Outcome) {
 	t.Helper()
 	testkit.Simulate(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)

@@ -151,7 +151,7 @@ func (u *unpacker) count() llm.Count {
 }
 
 // unpack reads the row of a request whose record has the times of this process's clock.
-func (r *run) unpack(row []byte, rec *record.Record, a *ask, s *llm.Sample) error {
+func (r *levelRun) unpack(row []byte, rec *record.Record, a *ask, s *llm.Sample) error {
 	u := unpacker{record.Unpacker{Rest: row}, rec.Sent}
 	chunks, wire := s.Chunks[:0], r.wire[:0]
 	*s = llm.Sample{Slot: rec.Slot, Due: rec.Due, Sent: rec.Sent, Class: rec.Class, In: rec.Out, Out: rec.In}

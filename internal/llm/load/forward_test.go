@@ -14,7 +14,7 @@ func TestADamagedRowIsRefused(t *testing.T) {
 		Chunks: []llm.Chunk{{At: 1010}, {At: 1020, Kind: llm.Thought, Tokens: 2}}, Payload: []byte("{}"), Answers: []llm.Answer{{At: 1010, Data: []byte("data")}},
 	}
 	row := pack(nil, &ask{from: 990, bodies: [][]byte{[]byte("{}")}}, &s)
-	r := &run{}
+	r := &levelRun{}
 	f := func(row []byte) error {
 		var a ask
 		var got llm.Sample
@@ -41,7 +41,7 @@ func TestADamagedRowIsRefused(t *testing.T) {
 // The coordinator corrects the record of a request, and with it all times of the sample. A time of 0 says that there is none.
 func TestTimesOfASampleFollowTheRecord(t *testing.T) {
 	row := pack(nil, &ask{}, &llm.Sample{Sent: 1000, Last: 1030, End: 1040, Chunks: []llm.Chunk{{At: 1010}, {At: 1025}}})
-	r, a, s := &run{}, ask{}, llm.Sample{}
+	r, a, s := &levelRun{}, ask{}, llm.Sample{}
 	if err := r.unpack(row, &record.Record{Due: 90, Sent: 100}, &a, &s); err != nil {
 		t.Fatal(err)
 	}

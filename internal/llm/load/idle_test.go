@@ -9,7 +9,7 @@ import (
 
 // The time after a request that the client canceled is not idle time of the client: it needs another connection.
 func TestTimeAfterACancellationIsNotIdle(t *testing.T) {
-	r := &run{}
+	r := &levelRun{}
 	r.idle(&ask{}, &llm.Sample{Sent: 10, Last: 100, Class: record.Canceled})
 	if idle, _ := r.idle(&ask{}, &llm.Sample{Sent: 900, Last: 1000}); idle != 0 {
 		t.Errorf("%s idle after a cancellation", idle)

@@ -2,9 +2,7 @@ package load
 
 import (
 	"context"
-	"time"
 
-	"github.com/redline-bench/redline/internal/engine"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/result"
 	"github.com/redline-bench/redline/internal/vitals"
@@ -29,8 +27,8 @@ func Collect(cfg Config, lv Level, leftover func(each func(rec *record.Record, d
 	if tap := cfg.Tap; tap != nil {
 		cfg.Tap = func(rec *record.Record) error { return tap(moved(rec, -later)) }
 	}
-	r := &run{eng: past{}, pulse: vitals.StartPulse()}
-	defer r.close()
+	r := &levelRun{pulse: vitals.StartPulse()}
+	defer r.pulse.Stop()
 	r.choose(&cfg, lv)
 	p := newPhase(&cfg.Options, lv, false)
 	r.ready(context.Background(), p)
@@ -82,24 +80,3 @@ func tellWhen(lv *result.Level, later int64) {
 		}
 	}
 }
-
-// past is the requests of a load that is over.
-type past struct{}
-
-var _ requests = past{}
-
-func (past) Sync(fn func())              { fn() }
-func (past) Stop()                       {}
-func (past) Wait(context.Context) error  { return nil }
-func (past) InFlight() int               { return 0 }
-func (past) Flights() []engine.Flight    { return nil }
-func (past) Sent() uint64                { return 0 }
-func (past) Behind() time.Duration       { return 0 }
-func (past) Stalled() time.Duration      { return 0 }
-func (past) Dropped() uint64             { return 0 }
-func (past) Failed() <-chan struct{}     { return nil }
-func (past) Failures() []engine.Failure  { return nil }
-func (past) GivenUp() *engine.StallError { return nil }
-func (past) Close() error                { return nil }
-
-func (past) Connections() (n int, busiest time.Duration) { return 0, 0 }

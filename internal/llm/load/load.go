@@ -21,6 +21,7 @@ import (
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/run"
 	"github.com/redline-bench/redline/internal/segment"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/traceid"
@@ -58,8 +59,9 @@ type Config struct {
 	Bodies func(session string, bodies [][]byte)
 	// KeepBodies is for a Share: it passes the bodies of a conversation on with its first request.
 	KeepBodies bool
-	// Fleet, when set, makes the load in place of this process.
-	Fleet Fleet
+	// Fleet, when set, opens the load of workers that make it in place of this process. Phase is what they get to know of a phase.
+	Fleet run.Open
+	Phase func(Order) any
 	// Here: the server runs on this machine.
 	Here    bool
 	Options Options
@@ -200,7 +202,7 @@ func Run(ctx, hard context.Context, cfg Config, lv Level) (*Outcome, error) {
 	}
 	var out *Outcome
 	if r.stop.text != "" { // the warm-up was stopped: its counts are not the level's
-		r.eng.Sync(func() {
+		r.eng.Sync(run.Glance, func(*run.State) {
 			r.begin(r.now.Load(), r.now.Load().start)
 			out = r.outcome(nil)
 		})
@@ -209,6 +211,6 @@ func Run(ctx, hard context.Context, cfg Config, lv Level) (*Outcome, error) {
 	if err := r.phase(ctx, hard, newPhase(&cfg.Options, lv, false)); err != nil {
 		return nil, err
 	}
-	r.eng.Sync(func() { out = r.outcome(nil) })
+	r.eng.Sync(run.Glance, func(*run.State) { out = r.outcome(nil) })
 	return out, nil
 }

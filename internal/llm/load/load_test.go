@@ -30,7 +30,7 @@ func quick() *server {
 // Every prompt is sent once, never more at a time than asked for, and counted by the server's usage.
 func TestClosedLoopSendsEveryPromptOnce(t *testing.T) {
 	s := quick()
-	out := run(t, config(t, s, 40), closed(8))
+	out := runLevel(t, config(t, s, 40), closed(8))
 	c := out.Collector
 	if s.sent.Load() != 40 || c.Requests() != 40 || s.most.Load() != 8 || out.Stopped != "" {
 		t.Errorf("%d sent, %d answered, %d at once; %s", s.sent.Load(), c.Requests(), s.most.Load(), out.Stopped)
@@ -51,7 +51,7 @@ func TestRequestCountAndSessionsEndALevel(t *testing.T) {
 		change(&cfg.Options)
 		for _, lv := range []load.Level{closed(4), rate(500)} {
 			s.sent.Store(0)
-			if out := run(t, cfg, lv); s.sent.Load() != want || out.Collector.Requests() != uint64(want) {
+			if out := runLevel(t, cfg, lv); s.sent.Load() != want || out.Collector.Requests() != uint64(want) {
 				t.Errorf("%s: %d sent, %d answered, want %d", lv.String(), s.sent.Load(), out.Collector.Requests(), want)
 			}
 		}
@@ -69,7 +69,7 @@ func TestConversations(t *testing.T) {
 	cfg := config(t, s, 3, turns...)
 	var samples []llm.Sample
 	cfg.Sample = func(x *llm.Sample) { samples = append(samples, *x) }
-	out := run(t, cfg, closed(1))
+	out := runLevel(t, cfg, closed(1))
 	if out.Collector.Requests() != 9 {
 		t.Fatalf("%d answers", out.Collector.Requests())
 	}
@@ -99,7 +99,7 @@ func TestChatTemplateCounts(t *testing.T) {
 			t.Errorf("turn %d has %+v", x.Turn, x.Input)
 		}
 	}
-	if out := run(t, cfg, closed(2)); out.Collector.Requests() != 6 {
+	if out := runLevel(t, cfg, closed(2)); out.Collector.Requests() != 6 {
 		t.Errorf("%d answers", out.Collector.Requests())
 	}
 }
@@ -110,7 +110,7 @@ func TestAFailedTurnEndsItsConversation(t *testing.T) {
 	s.answer = func(int64, string) ([]string, *service.Error) {
 		return nil, &service.Error{Class: record.Server, Code: 500, Text: "no"}
 	}
-	out := run(t, config(t, s, 4, llm.Turn{Texts: []string{"a"}}, llm.Turn{Texts: []string{"b"}}), closed(1))
+	out := runLevel(t, config(t, s, 4, llm.Turn{Texts: []string{"a"}}, llm.Turn{Texts: []string{"b"}}), closed(1))
 	if s.sent.Load() != 4 || out.Dropped != 4 || out.Collector.Failed() != 4 || out.Level.Failures[0].Class != "server 500" {
 		t.Errorf("%d sent, %d dropped, %+v", s.sent.Load(), out.Dropped, out.Level.Failures)
 	}
@@ -123,7 +123,7 @@ func TestRatesKeepTheirSchedule(t *testing.T) {
 	cfg.Options.Requests, cfg.Options.Arrival = 50, load.Constant
 	var due []int64
 	cfg.Sample = func(x *llm.Sample) { due = append(due, x.Due) }
-	out := run(t, cfg, rate(250))
+	out := runLevel(t, cfg, rate(250))
 	if d := time.Duration(slices.Max(due) - slices.Min(due)); d != 49*4*time.Millisecond {
 		t.Errorf("50 requests at 250 a second were due over %v", d)
 	}
@@ -132,7 +132,7 @@ func TestRatesKeepTheirSchedule(t *testing.T) {
 	}
 	capped := rate(1000)
 	capped.Concurrency = 2
-	out = run(t, cfg, capped)
+	out = runLevel(t, cfg, capped)
 	if m := s.most.Load(); m > 50 {
 		t.Errorf("%d at once", m)
 	}
@@ -149,7 +149,7 @@ func TestACapOnRequestsInFlight(t *testing.T) {
 	cfg := config(t, s, 60)
 	lv := rate(2000)
 	lv.Concurrency = 3
-	run(t, cfg, lv)
+	runLevel(t, cfg, lv)
 	if m := s.most.Load(); m > 3 {
 		t.Errorf("%d at once", m)
 	}
@@ -161,7 +161,7 @@ func TestPrefillLimit(t *testing.T) {
 		s.gap = 5 * time.Millisecond
 		cfg := config(t, s, 40)
 		cfg.Options.Prefill = 2
-		out := run(t, cfg, lv)
+		out := runLevel(t, cfg, lv)
 		if s.mostPrefill.Load() > 2 || s.most.Load() < 3 || out.Collector.Requests() != 40 {
 			t.Errorf("%s: %d waited for their first token, %d were in flight, %d answers", lv.String(), s.mostPrefill.Load(), s.most.Load(), out.Collector.Requests())
 		}
@@ -173,13 +173,13 @@ func TestStagesAndRamps(t *testing.T) {
 	cfg := config(t, s, -1)
 	cfg.Options.Arrival = load.Constant
 	lv := load.Level{Mode: plan.RequestRate, Stages: []pace.Stage{{From: 50, To: 50, Time: 200 * time.Millisecond}, {From: 200, To: 200, Time: 200 * time.Millisecond}}}
-	if out := run(t, cfg, lv); out.Collector.Requests() != 50 {
+	if out := runLevel(t, cfg, lv); out.Collector.Requests() != 50 {
 		t.Errorf("%d requests, want 10 and 40", out.Collector.Requests())
 	}
 	s = quick()
 	cfg = config(t, s, -1)
 	lv = load.Level{Mode: plan.Concurrency, Stages: []pace.Stage{{From: 1, To: 1, Time: 300 * time.Millisecond}, {From: 6, To: 6, Time: 500 * time.Millisecond}}}
-	out := run(t, cfg, lv)
+	out := runLevel(t, cfg, lv)
 	if s.most.Load() != 6 || out.Collector.Requests() < 30 {
 		t.Errorf("%d at once, %d answers", s.most.Load(), out.Collector.Requests())
 	}
@@ -191,7 +191,7 @@ func TestStagesAndRamps(t *testing.T) {
 			first[x.Slot] = x.Sent
 		}
 	}
-	run(t, cfg, closed(3))
+	runLevel(t, cfg, closed(3))
 	if d := time.Duration(first[2] - first[0]); len(first) != 3 || d != 200*time.Millisecond {
 		t.Errorf("%d slots, the last began %v after the first", len(first), d)
 	}
@@ -219,7 +219,7 @@ func TestAFallingStageEndsSessions(t *testing.T) {
 			measured = x.Sent
 		}
 	}
-	out := run(t, cfg, closed(2))
+	out := runLevel(t, cfg, closed(2))
 	if d := time.Duration(measured - begun); warm != 2 || d > 300*time.Millisecond || out.Collector.Requests() != 6 {
 		t.Errorf("%d requests in a warm-up of %v, then %d requests", warm, d, out.Collector.Requests())
 	}
@@ -234,7 +234,7 @@ func TestACapHoldsAfterAWarmupWithoutOne(t *testing.T) {
 	capped := rate(1000)
 	capped.Concurrency = 2
 	cfg.Measured = func() { s.most.Store(0) }
-	out := run(t, cfg, capped)
+	out := runLevel(t, cfg, capped)
 	if n := out.Collector.Requests(); n != 100 || out.Stopped != "" || s.most.Load() != 2 {
 		t.Errorf("%d requests, %d in flight at once: %s", n, s.most.Load(), out.Stopped)
 	}
@@ -250,7 +250,7 @@ func TestUsersKeepTheirPace(t *testing.T) {
 	cfg.Sample = func(x *llm.Sample) { by[x.Conversation] = append(by[x.Conversation], *x) }
 	lv := rate(40)
 	lv.Users = 4
-	run(t, cfg, lv)
+	runLevel(t, cfg, lv)
 	turns := 0
 	var begun []int64
 	for id, asked := range by {
@@ -291,7 +291,7 @@ func TestFixedSchedule(t *testing.T) {
 			at = append(at, time.Duration(x.Due-first))
 		}
 	}
-	out := run(t, cfg, load.Level{Mode: plan.FixedSchedule})
+	out := runLevel(t, cfg, load.Level{Mode: plan.FixedSchedule})
 	slices.Sort(at)
 	if out.Collector.Requests() != 8 || len(at) != 4 || at[1] != 20*time.Millisecond || at[3] != 90*time.Millisecond {
 		t.Errorf("%d answers, due at %v", out.Collector.Requests(), at)
@@ -327,7 +327,7 @@ func TestCancellation(t *testing.T) {
 				t.Errorf("%v %v", x.Cut, x.Class)
 			}
 		}
-		out := run(t, cfg, closed(2))
+		out := runLevel(t, cfg, closed(2))
 		if c := out.Collector; c.Cut() != 10 || c.Requests() != 0 || c.Failed() != 0 || most > chunks {
 			t.Errorf("%d cut, %d whole, %d failed; %d chunks at most", c.Cut(), c.Requests(), c.Failed(), most)
 		}
@@ -352,7 +352,7 @@ func TestWarmupAndCooldown(t *testing.T) {
 			counted = append(counted, x.Sent)
 		}
 	}
-	out := run(t, cfg, closed(2))
+	out := runLevel(t, cfg, closed(2))
 	if n := uint64(len(counted)); n == 0 || n != out.Collector.Requests() || int64(len(warm)+len(counted)) != s.sent.Load() {
 		t.Fatalf("%d warm, %d counted of %d, %d measured", len(warm), n, s.sent.Load(), out.Collector.Requests())
 	}
@@ -370,7 +370,7 @@ func TestGracePeriod(t *testing.T) {
 		s := &server{first: 300 * time.Millisecond, tokens: 1}
 		cfg := config(t, s, -1)
 		cfg.Options.Duration, cfg.Options.Grace = 100*time.Millisecond, grace
-		out := run(t, cfg, closed(3))
+		out := runLevel(t, cfg, closed(3))
 		if got := out.Collector.Requests() == 3; got != whole || !whole && out.Collector.Cut() != 3 || out.Collector.Failed() != 0 {
 			t.Errorf("grace %v: %d whole, %d cut, %d failed", grace, out.Collector.Requests(), out.Collector.Cut(), out.Collector.Failed())
 		}
@@ -385,7 +385,7 @@ func TestFailures(t *testing.T) {
 		t.Helper()
 		s := quick()
 		s.answer = func(int64, string) ([]string, *service.Error) { return events, failure }
-		out := run(t, config(t, s, 3), closed(1))
+		out := runLevel(t, config(t, s, 3), closed(1))
 		if c := out.Collector; c.Requests() != 0 || c.Failed() != 3 || len(out.Level.Failures) != 1 {
 			t.Fatalf("%d whole, %d failed: %+v", c.Requests(), c.Failed(), out.Level.Failures)
 		}
@@ -425,18 +425,18 @@ func TestTooManyFailuresEndALevel(t *testing.T) {
 	s := failing(2)
 	cfg := config(t, s, 100_000)
 	cfg.Options.MaxErrors = 10
-	if out := run(t, cfg, closed(1)); out.Collector.Failed() < 10 || out.Collector.Failed() > 1000 || !strings.Contains(out.Stopped, "requests failed") {
+	if out := runLevel(t, cfg, closed(1)); out.Collector.Failed() < 10 || out.Collector.Failed() > 1000 || !strings.Contains(out.Stopped, "requests failed") {
 		t.Errorf("%d failed: %s", out.Collector.Failed(), out.Stopped)
 	}
 	s = failing(3)
 	cfg = config(t, s, 100_000)
 	cfg.Options.MaxErrorShare = 0.2
-	if out := run(t, cfg, closed(1)); !strings.Contains(out.Stopped, "requests failed") || out.Collector.Requests() == 0 {
+	if out := runLevel(t, cfg, closed(1)); !strings.Contains(out.Stopped, "requests failed") || out.Collector.Requests() == 0 {
 		t.Errorf("%d failed: %s", out.Collector.Failed(), out.Stopped)
 	}
 	s = failing(1)
 	cfg = config(t, s, 100_000)
-	if out := run(t, cfg, closed(2)); !strings.Contains(out.Stopped, "in a row failed") || !strings.Contains(out.Stopped, "no") {
+	if out := runLevel(t, cfg, closed(2)); !strings.Contains(out.Stopped, "in a row failed") || !strings.Contains(out.Stopped, "no") {
 		t.Errorf("%d failed: %s", out.Collector.Failed(), out.Stopped)
 	}
 }
@@ -449,7 +449,7 @@ func TestUntilAWidth(t *testing.T) {
 		t.Fatal(err)
 	}
 	cfg.Options.Until = &target
-	out := run(t, cfg, closed(4))
+	out := runLevel(t, cfg, closed(4))
 	if n := out.Collector.Requests(); n < 40 || out.Stopped != "" {
 		t.Errorf("%d requests; %s", n, out.Stopped)
 	}
@@ -480,7 +480,7 @@ func TestTimeout(t *testing.T) {
 	s := &server{first: time.Minute, tokens: 1}
 	cfg := config(t, s, 2)
 	cfg.Options.Timeout = 50 * time.Millisecond
-	out := run(t, cfg, closed(2))
+	out := runLevel(t, cfg, closed(2))
 	if f := out.Level.Failures; out.Collector.Failed() != 2 || len(f) != 1 || f[0].Class != "timeout" {
 		t.Errorf("%+v", f)
 	}
@@ -507,7 +507,7 @@ func TestBalanced(t *testing.T) {
 	b.first = 30 * time.Millisecond
 	cfg := config(t, a, 40)
 	cfg.Service = load.NewBalanced([]service.Service{a, b})
-	out := run(t, cfg, closed(4))
+	out := runLevel(t, cfg, closed(4))
 	if a.sent.Load() != 20 || b.sent.Load() != 20 || out.Collector.Requests() != 40 {
 		t.Errorf("%d and %d", a.sent.Load(), b.sent.Load())
 	}

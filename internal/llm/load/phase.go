@@ -10,7 +10,7 @@ import (
 	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/pace"
 	"github.com/redline-bench/redline/internal/plan"
-	"github.com/redline-bench/redline/internal/profile"
+	"github.com/redline-bench/redline/internal/run"
 	"github.com/redline-bench/redline/internal/segment"
 	"github.com/redline-bench/redline/internal/traceid"
 )
@@ -146,7 +146,7 @@ func (p *phase) converse() *session {
 }
 
 // phase carries one phase out.
-func (r *run) phase(ctx, hard context.Context, p *phase) error {
+func (r *levelRun) phase(ctx, hard context.Context, p *phase) error {
 	if r.cfg.Fleet != nil {
 		return r.conduct(ctx, hard, p)
 	}
@@ -160,11 +160,12 @@ func (r *run) phase(ctx, hard context.Context, p *phase) error {
 	if r.cfg.Measured != nil && !p.warm {
 		r.cfg.Measured()
 	}
-	p.from = profile.ReadState(r.eng)
-	p.start = clock.Now()
-	p.counted = p.lastCounted(r.cfg.Options.Cooldown)
-	r.cfg.Tracing.Until(p.counted)
-	r.eng.Sync(func() { r.begin(p, p.start) })
+	r.eng.Sync(run.Vitals, func(s *run.State) {
+		p.from, p.start = s.State, s.At
+		p.counted = p.lastCounted(r.cfg.Options.Cooldown)
+		r.cfg.Tracing.Until(p.counted)
+		r.begin(p, p.start)
+	})
 	r.watch.reset(r.cfg.First)
 	stop, err := r.start(loading, p, atOnce)
 	if err != nil {
@@ -174,7 +175,7 @@ func (r *run) phase(ctx, hard context.Context, p *phase) error {
 }
 
 // ready makes a phase the one that is carried out. The context that it returns ends with the load.
-func (r *run) ready(ctx context.Context, p *phase) context.Context {
+func (r *levelRun) ready(ctx context.Context, p *phase) context.Context {
 	p.divide(r.cfg.Options.Segment)
 	loading, cancel := context.WithCancel(ctx)
 	p.stopped, p.cancel = loading.Done(), cancel
@@ -187,7 +188,7 @@ func (r *run) ready(ctx context.Context, p *phase) context.Context {
 }
 
 // finish waits for the end of a phase that is under way. stop ends what starts requests.
-func (r *run) finish(ctx, hard context.Context, p *phase, stop func()) error {
+func (r *levelRun) finish(ctx, hard context.Context, p *phase, stop func()) error {
 	p.drop()
 	r.await(ctx, hard, p)
 	p.finish()
@@ -200,7 +201,7 @@ func (r *run) finish(ctx, hard context.Context, p *phase, stop func()) error {
 }
 
 // start begins the load of a phase. stop ends what starts requests.
-func (r *run) start(ctx context.Context, p *phase, begin beginning) (stop func(), err error) {
+func (r *levelRun) start(ctx context.Context, p *phase, begin beginning) (stop func(), err error) {
 	switch {
 	case p.none:
 		p.last.Store(true) // no conversation begins
@@ -214,7 +215,7 @@ func (r *run) start(ctx context.Context, p *phase, begin beginning) (stop func()
 }
 
 // startStages changes the number of sessions as time goes on. A stage that rises or falls does so in steps.
-func (r *run) startStages(ctx context.Context, p *phase, begin beginning) (stop func(), err error) {
+func (r *levelRun) startStages(ctx context.Context, p *phase, begin beginning) (stop func(), err error) {
 	const step = 100 * time.Millisecond
 	if err := r.setSessions(ctx, p, max(1, int(p.lv.Stages[0].From)), begin); err != nil {
 		return nil, err
@@ -248,11 +249,8 @@ func sessionsAt(stages []pace.Stage, t time.Duration) int {
 // tick is how often the bounds of a phase are checked.
 const tick = 10 * time.Millisecond
 
-// interruptGrace is how long requests may go on after the user's first interrupt.
-const interruptGrace = 5 * time.Second
-
 // await waits until the phase is over, by itself or by one of its bounds.
-func (r *run) await(ctx, hard context.Context, p *phase) {
+func (r *levelRun) await(ctx, hard context.Context, p *phase) {
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
 	stopped, failed := ctx.Done(), r.eng.Failed()
@@ -262,16 +260,16 @@ func (r *run) await(ctx, hard context.Context, p *phase) {
 		case <-p.idle:
 			return
 		case <-hard.Done():
-			r.eng.Sync(r.interrupt)
+			r.eng.Sync(run.Glance, r.interrupt)
 			return
 		case <-stopped:
 			stopped = nil
-			r.eng.Sync(r.interrupt)
+			r.eng.Sync(run.Glance, r.interrupt)
 			r.release(p)
-			deadline = clock.Now() + int64(min(max(p.grace, time.Second), interruptGrace))
+			deadline = clock.Now() + int64(min(max(p.grace, time.Second), run.DrainTime))
 		case <-failed:
 			p.finish()
-			r.eng.Sync(r.giveUp)
+			r.eng.Sync(run.Glance, r.giveUp)
 			r.watched(p, clock.Now())
 			return
 		case <-ticker.C:
@@ -281,9 +279,9 @@ func (r *run) await(ctx, hard context.Context, p *phase) {
 			return
 		}
 		bounded := deadline == 0 && r.watched(p, now)
-		r.eng.Sync(func() {
+		r.eng.Sync(run.Glance, func(s *run.State) {
 			bounded = bounded || r.bounded(p, now)
-			r.progress(p, now)
+			r.progress(p, s, now)
 		})
 		if deadline == 0 && bounded {
 			r.release(p)
@@ -293,7 +291,7 @@ func (r *run) await(ctx, hard context.Context, p *phase) {
 }
 
 // bounded tells whether one of the bounds of a phase is reached.
-func (r *run) bounded(p *phase, now int64) bool {
+func (r *levelRun) bounded(p *phase, now int64) bool {
 	if p.duration > 0 && now-p.start >= int64(p.duration) {
 		return true
 	}
@@ -305,7 +303,7 @@ func (r *run) bounded(p *phase, now int64) bool {
 }
 
 // release starts nothing more and gives back the jobs that wait.
-func (r *run) release(p *phase) {
+func (r *levelRun) release(p *phase) {
 	p.finish()
 	if r.own == nil {
 		r.eng.Stop() // the workers of a fleet release their parts
@@ -321,7 +319,7 @@ func (r *run) release(p *phase) {
 }
 
 // settle cuts what is still in flight and waits for its end.
-func (r *run) settle(hard context.Context, p *phase) {
+func (r *levelRun) settle(hard context.Context, p *phase) {
 	select {
 	case <-p.idle:
 		r.eng.Stop()
@@ -337,8 +335,12 @@ func (r *run) settle(hard context.Context, p *phase) {
 }
 
 // wait blocks until nothing is in flight, and notes that as the end of the phase. When ctx ends, it cuts what is in flight.
-func (r *run) wait(ctx context.Context, p *phase) {
-	_ = r.eng.Wait(ctx)
-	p.after, p.ended = profile.ReadState(r.eng), clock.Now()
-	r.eng.Sync(func() { r.endFleet(p) })
+func (r *levelRun) wait(ctx context.Context, p *phase) {
+	if r.eng.Wait(ctx) != nil {
+		r.eng.Cut()
+	}
+	r.eng.Sync(run.Exact, func(s *run.State) {
+		p.after, p.ended = s.State, clock.Now()
+		r.endFleet(p, s)
+	})
 }

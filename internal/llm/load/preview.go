@@ -18,7 +18,7 @@ func FirstRequest(ctx context.Context, cfg Config) ([]byte, error) {
 	if !ok {
 		return nil, errors.Join(errors.New("there is no prompt"), src.Err())
 	}
-	r := &run{cfg: &cfg, ids: newIDs()}
+	r := &levelRun{cfg: &cfg, ids: newIDs()}
 	t, err := r.open(conv)
 	if err != nil {
 		return nil, err

@@ -12,16 +12,16 @@ import (
 	"github.com/redline-bench/redline/internal/engine"
 	"github.com/redline-bench/redline/internal/llm"
 	"github.com/redline-bench/redline/internal/plan"
-	"github.com/redline-bench/redline/internal/profile"
 	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/run"
 	"github.com/redline-bench/redline/internal/vitals"
 )
 
-// run is one level.
-type run struct {
+// levelRun is one level.
+type levelRun struct {
 	cfg  *Config
 	lv   Level
-	eng  requests
+	eng  run.Load
 	own  *engine.Engine // makes the load; nil where workers of a fleet make it
 	gate *gate
 	// pulse notices when this process does not run.
@@ -40,39 +40,26 @@ type run struct {
 	ids     *ids
 
 	watch watching
+	begun bool // workers of a fleet have begun a phase
 	// forward, when set, passes each request on that was read, in place of counting it: this process is a worker of a fleet.
 	forward func(a *ask, s *llm.Sample, rec *record.Record)
 	collection
 }
 
-// requests are the requests of a run, whoever sends them. The methods are those of engine.Engine.
-type requests interface {
-	// Sync calls fn while no record is collected.
-	Sync(fn func())
-	Stop()
-	Wait(ctx context.Context) error
-	InFlight() int
-	Flights() []engine.Flight
-	profile.Counters
-	Failed() <-chan struct{}
-	Failures() []engine.Failure
-	GivenUp() *engine.StallError
-	Close() error
-}
-
-func newRun(hard context.Context, cfg *Config, lv Level) (*run, error) {
-	r := &run{ids: newIDs()}
+func newRun(hard context.Context, cfg *Config, lv Level) (*levelRun, error) {
+	r := &levelRun{ids: newIDs()}
 	r.choose(cfg, lv)
 	if cfg.Fleet != nil {
-		r.eng = openFleet(cfg.Fleet, r.receive)
-		r.pulse = vitals.StartPulse()
+		r.inbox = run.NewInbox(run.HoldNone, r.receive)
+		r.eng, r.pulse = cfg.Fleet(r.inbox.Take), vitals.StartPulse()
 		return r, nil
 	}
+	r.inbox = run.NewInbox(run.HoldNone, r.read)
 	r.gate = newGate(max(cfg.Options.Prefill, cfg.Options.Warmup.Prefill), func(slot int) { r.own.Wake(slot) })
 	watch := r.gate != nil || cfg.Options.CancelShare > 0 && cfg.Options.CancelTokens > 0
-	eng, err := engine.Open(hard, engine.Config{
+	eng, err := run.OpenEngine(hard, engine.Config{
 		Service: cfg.Service, Keep: true, Timeout: cfg.Options.Timeout, Patience: cfg.Options.Patience,
-		Collect: r.read,
+		Collect: r.inbox.Take,
 		Source: func(slot, _ int) engine.Source {
 			l := r.at(slot)
 			if watch {
@@ -80,21 +67,21 @@ func newRun(hard context.Context, cfg *Config, lv Level) (*run, error) {
 			}
 			return l
 		},
-	})
+	}, nil)
 	if err != nil {
 		return nil, err
 	}
-	r.eng, r.own = eng, eng
+	r.eng, r.own = eng, eng.Engine
 	r.pulse = vitals.StartPulse()
 	return r, nil
 }
 
 // choose sets the level that is measured.
-func (r *run) choose(cfg *Config, lv Level) {
+func (r *levelRun) choose(cfg *Config, lv Level) {
 	r.cfg, r.lv, r.rng = cfg, lv, rand.New(rand.NewPCG(cfg.Options.Segment.Seed(cfg.Options.Seed), 0xc07))
 }
 
-func (r *run) close() {
+func (r *levelRun) close() {
 	r.pulse.Stop()
 	_ = r.eng.Close()
 }
@@ -106,7 +93,7 @@ type beginning func(ctx context.Context) (int64, error)
 func atOnce(context.Context) (int64, error) { return clock.Now(), nil }
 
 // setSessions makes a closed loop have n sessions, in all segments together.
-func (r *run) setSessions(ctx context.Context, p *phase, n int, begin beginning) error {
+func (r *levelRun) setSessions(ctx context.Context, p *phase, n int, begin beginning) error {
 	own := p.deal.Segment.Share(n)
 	r.whole.Store(int64(n))
 	r.active.Store(int64(own))
@@ -123,7 +110,7 @@ func (r *run) setSessions(ctx context.Context, p *phase, n int, begin beginning)
 }
 
 // at is the worker of a slot.
-func (r *run) at(slot int) *worker {
+func (r *levelRun) at(slot int) *worker {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for i := len(r.workers); i <= slot; i++ {
@@ -134,7 +121,7 @@ func (r *run) at(slot int) *worker {
 
 // follow gives a worker of a closed loop its next job: the next turn of its conversation, or a new one. ended is when the
 // worker's last request ended; 0: it begins.
-func (r *run) follow(w *worker, t *session, p *phase, ended int64) *job {
+func (r *levelRun) follow(w *worker, t *session, p *phase, ended int64) *job {
 	if p.over.Load() || int64(w.slot) >= r.active.Load() {
 		return nil
 	}
@@ -166,7 +153,7 @@ func (r *run) follow(w *worker, t *session, p *phase, ended int64) *job {
 }
 
 // newJob makes the job of a session's next turn. It counts as pending from now on.
-func (r *run) newJob(t *session, p *phase) (*job, error) {
+func (r *levelRun) newJob(t *session, p *phase) (*job, error) {
 	turn := t.next
 	made, err := r.request(t, turn)
 	if err != nil {
@@ -191,7 +178,7 @@ func (r *run) newJob(t *session, p *phase) (*job, error) {
 
 // queueTurn queues the next turn of a conversation of an open loop; nil means that the conversation is over. A user whose
 // conversation is over begins another.
-func (r *run) queueTurn(t *session, p *phase, due, ended int64) {
+func (r *levelRun) queueTurn(t *session, p *phase, due, ended int64) {
 	if p.over.Load() {
 		return
 	}
@@ -213,7 +200,7 @@ func (r *run) queueTurn(t *session, p *phase, due, ended int64) {
 
 // nextOfUser keeps a user's pace: its next turn, of this conversation or a new one, is due one gap after the last was,
 // and not before the answer.
-func (r *run) nextOfUser(t *session, p *phase, due int64) {
+func (r *levelRun) nextOfUser(t *session, p *phase, due int64) {
 	if t == nil {
 		if t = p.converse(); t == nil {
 			r.turns.notify()
@@ -224,7 +211,7 @@ func (r *run) nextOfUser(t *session, p *phase, due int64) {
 }
 
 // cutAfter draws whether a request is to be cut, and after what time; one that is cut by tokens gets its limit.
-func (r *run) cutAfter(j *job) (time.Duration, bool) {
+func (r *levelRun) cutAfter(j *job) (time.Duration, bool) {
 	o := &r.cfg.Options
 	if o.CancelShare <= 0 || j.ask.phase.warm {
 		return 0, false

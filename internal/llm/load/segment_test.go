@@ -166,7 +166,7 @@ func TestSegmentWithoutConversationsIsIdle(t *testing.T) {
 		cfg := config(t, s, -1)
 		cfg.Options.Segment, cfg.Options.Requests = segment.Segment{Index: 4, Of: 5}, 100
 		edit(&cfg.Options)
-		out := run(t, cfg, lv)
+		out := runLevel(t, cfg, lv)
 		if !out.Level.Idle || out.Stopped != "" || s.sent.Load() > 0 {
 			t.Errorf("%s: idle %v, %q, %d requests", lv.String(), out.Level.Idle, out.Stopped, s.sent.Load())
 		}

@@ -32,7 +32,7 @@ type prepared struct {
 
 // job is one turn that is to be sent.
 type job struct {
-	r       *run
+	r       *levelRun
 	session *session
 	turn    int
 	req     service.Request
@@ -88,7 +88,7 @@ type supply struct {
 }
 
 // newSupply starts the supply of a phase. The conversations of a warm-up are not sent to begun: the measurement repeats them.
-func (r *run) newSupply(p *phase) (*supply, error) {
+func (r *levelRun) newSupply(p *phase) (*supply, error) {
 	src, err := r.cfg.Open()
 	if err != nil {
 		return nil, err
@@ -157,7 +157,7 @@ func (s *supply) close(ctx context.Context) {
 }
 
 // open makes the first request of a conversation.
-func (r *run) open(conv *llm.Conversation) (*session, error) {
+func (r *levelRun) open(conv *llm.Conversation) (*session, error) {
 	if len(conv.Turns) == 0 {
 		return nil, fmt.Errorf("conversation %s has no turns", conv.ID)
 	}
@@ -176,7 +176,7 @@ func (r *run) open(conv *llm.Conversation) (*session, error) {
 }
 
 // request makes the request of a turn. Its body is kept where samples carry it.
-func (r *run) request(t *session, turn int) (*prepared, error) {
+func (r *levelRun) request(t *session, turn int) (*prepared, error) {
 	if turn == 0 && t.first != nil {
 		return t.first, nil
 	}
@@ -198,12 +198,12 @@ func (r *run) request(t *session, turn int) (*prepared, error) {
 	return p, err
 }
 
-func (r *run) inputs(conv *llm.Conversation, turn int, answers []string) (service.Inputs, error) {
+func (r *levelRun) inputs(conv *llm.Conversation, turn int, answers []string) (service.Inputs, error) {
 	return r.cfg.Endpoint.Inputs(&endpoint.Request{Conversation: conv, Turn: turn, Answers: answers, MaxTokens: conv.Turns[turn].MaxTokens})
 }
 
 // bodies are what a conversation will send, as far as it is known before the answers are.
-func (r *run) bodies(conv *llm.Conversation) [][]byte {
+func (r *levelRun) bodies(conv *llm.Conversation) [][]byte {
 	var list [][]byte
 	for turn := range conv.Turns {
 		in, err := r.inputs(conv, turn, nil)
@@ -244,7 +244,7 @@ func written(list []tensor.Tensor) []byte {
 
 // countInput counts the input tokens of a turn: as the chat template writes it, or the texts of the conversation so far. It is
 // -1 where nothing can be counted.
-func (r *run) countInput(conv *llm.Conversation, turn int, answers []string) (int, error) {
+func (r *levelRun) countInput(conv *llm.Conversation, turn int, answers []string) (int, error) {
 	if r.cfg.Count == nil {
 		return -1, nil
 	}

@@ -2,51 +2,70 @@ package load
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"sync"
 	"sync/atomic"
 
-	"github.com/redline-bench/redline/internal/engine"
 	"github.com/redline-bench/redline/internal/llm"
 	"github.com/redline-bench/redline/internal/record"
+	"github.com/redline-bench/redline/internal/run"
 )
+
+// Part is what a worker does in a phase of a level.
+type Part struct {
+	Config Config
+	Level  Level
+	Warmup bool
+}
+
+var _ run.Load = (*Share)(nil)
 
 // Share is a worker's share of the levels of a fleet's run: it sends the requests of its segment and passes on what it read of each. It
 // measures nothing. One phase is carried out at a time.
 type Share struct {
 	hard context.Context
-	r    *run
-	send func(r *record.Record, events []record.Event, data []byte)
+	r    *levelRun
+	read func(phase json.RawMessage) (Part, error)
+	send run.Collect
 	row  []byte
 
 	work   sync.WaitGroup // of the phase under way
 	active atomic.Bool    // a phase is under way
+	idle   chan struct{}  // closed when no phase is under way
 	err    atomic.Pointer[error]
 }
 
 // mostRow limits what a worker passes on of one request: a message of NATS has at most 1 MiB, and other records are in it too.
 const mostRow = 512 << 10
 
-// OpenShare connects a share to the service of cfg. collect receives the record of each request and what Config.Fleet's receiver needs of
-// it. Close must be called. hard cuts what is in flight.
-func OpenShare(hard context.Context, cfg Config, collect func(r *record.Record, events []record.Event, data []byte)) (*Share, error) {
+// OpenShare connects a share to the service of cfg. read understands the phases of orders. collect receives the record of each request and
+// what the coordinator's levels need of it. Close must be called. hard cuts what is in flight.
+func OpenShare(hard context.Context, cfg Config, read func(phase json.RawMessage) (Part, error), collect run.Collect) (*Share, error) {
 	r, err := newRun(hard, &cfg, Level{})
 	if err != nil {
 		return nil, err
 	}
-	q := &Share{hard: hard, r: r, send: collect}
+	q := &Share{hard: hard, r: r, read: read, send: collect, idle: make(chan struct{})}
+	close(q.idle)
 	r.forward = q.forward
 	return q, nil
 }
 
-// Start begins this worker's share of a phase of a level, at the time that begin returns when its slots are made. Nothing more is sent
-// after ctx has ended.
-func (q *Share) Start(ctx context.Context, cfg Config, lv Level, warm bool, begin func(context.Context) (int64, error)) error {
+// Begin implements run.Load. Nothing more is sent after ctx has ended.
+func (q *Share) Begin(ctx context.Context, o run.Order) error {
+	part, err := q.read(o.Phase)
+	if err != nil {
+		return err
+	}
 	q.work.Wait()
-	cfg.Options.Until = nil // the coordinator knows the samples of all workers
+	part.Config.Options.Until = nil // the coordinator knows the samples of all workers
 	r := q.r
-	r.choose(&cfg, lv)
-	p := newPhase(&cfg.Options, lv, warm)
+	if o.Clear {
+		r.own.ClearFailures()
+	}
+	r.choose(&part.Config, part.Level)
+	p := newPhase(&part.Config.Options, part.Level, part.Warmup)
 	loading := r.ready(ctx, p)
 	supply, err := r.newSupply(p)
 	if err != nil {
@@ -54,23 +73,23 @@ func (q *Share) Start(ctx context.Context, cfg Config, lv Level, warm bool, begi
 		return err
 	}
 	p.supply = supply
-	r.eng.Sync(func() {
+	r.eng.Sync(run.Glance, func(*run.State) {
 		r.stop.text, r.stop.interrupted, r.stop.failures = "", false, false
 		r.begin(p, 0)
 	})
-	stop, err := r.start(loading, p, func(ctx context.Context) (int64, error) {
-		at, err := begin(ctx)
-		p.start = at
-		return at, err
-	})
+	o.Starts = func(at int64) { p.start = at }
+	stop, err := r.start(loading, p, o.Start(r.own.Sync))
 	if err != nil {
 		p.finish()
 		supply.close(context.WithoutCancel(ctx)) // the next phase has another one
 		return err
 	}
+	idle := make(chan struct{})
+	q.idle = idle
 	q.active.Store(true)
 	watched := context.AfterFunc(ctx, func() { r.release(p) })
 	q.work.Go(func() {
+		defer close(idle)
 		defer q.active.Store(false)
 		defer watched()
 		if err := r.finish(q.hard, q.hard, p, stop); err != nil {
@@ -106,22 +125,30 @@ func (q *Share) Cut() {
 	}
 }
 
-// Working tells whether a request is in flight or will yet be sent.
-func (q *Share) Working() bool { return q.active.Load() }
-
-// Err is why the worker cannot go on, such as prompts that cannot be read; nil while it can.
-func (q *Share) Err() error {
-	if err := q.err.Load(); err != nil {
-		return *err
+// Wait implements run.Load.
+func (q *Share) Wait(ctx context.Context) error {
+	select {
+	case <-q.idle:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
-	return nil
 }
 
-// Engine is the engine that makes the load.
-func (q *Share) Engine() *engine.Engine { return q.r.own }
+// Sync implements run.Load. A share cannot go on if its prompts cannot be read.
+func (q *Share) Sync(d run.Detail, fn func(*run.State)) {
+	working := q.active.Load()
+	q.r.eng.Sync(d, func(s *run.State) {
+		s.Working = working
+		if err := q.err.Load(); err != nil {
+			s.Err = *err
+		}
+		fn(s)
+	})
+}
 
-// Standstill is the longest time between two readings of the clock in which this process did not run, in nanoseconds.
-func (q *Share) Standstill(from, to int64) int64 { return int64(q.r.pulse.Longest(from, to)) }
+// Failed implements run.Load.
+func (q *Share) Failed() <-chan struct{} { return q.r.eng.Failed() }
 
 // Close ends the load and the connections. What is in flight is canceled when hard has ended.
 func (q *Share) Close() error {

@@ -22,6 +22,7 @@ import (
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/run"
 	"github.com/redline-bench/redline/internal/segment"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/testkit"
@@ -30,14 +31,13 @@ import (
 // crew is a fleet in this process: parts of a load whose records come to the coordinator without a network. The clocks of the workers
 // are ahead by different times.
 type crew struct {
-	load.Fleet // methods that a level without failures does not call
-	cfg        load.Config
-	lv         load.Level
-	parts      []*load.Share
+	parts []*load.Share
 
 	mu      sync.Mutex // held while records are collected
-	collect func(r *record.Record, events []record.Event, data []byte)
+	collect run.Collect
+	flying  run.Flying
 	broken  error
+	partErr error // why a part cannot go on
 	failed  chan struct{}
 	lost    atomic.Bool // the last worker is lost
 	told    []told
@@ -56,11 +56,19 @@ func ahead(i int) int64 { return int64(i+1) * int64(time.Hour) }
 func newCrew(t *testing.T, cfg load.Config, lv load.Level, n int) *crew {
 	t.Helper()
 	cfg.Watch = nil // the coordinator looks at the load
-	c := &crew{cfg: cfg, lv: lv, failed: make(chan struct{})}
+	c := &crew{failed: make(chan struct{})}
 	for i := range n {
 		part := cfg
 		part.Options.Segment = segment.Segment{Index: i, Of: n}
-		p, err := load.OpenShare(t.Context(), part, func(r *record.Record, _ []record.Event, data []byte) {
+		read := func(phase json.RawMessage) (load.Part, error) {
+			var o load.Order
+			err := json.Unmarshal(phase, &o)
+			own := part
+			own.KeepText, own.KeepWire, own.KeepBodies = o.Text, o.Wire, o.Bodies
+			own.Sample, own.Bodies = nil, nil
+			return load.Part{Config: own, Level: lv, Warmup: o.Warmup}, err
+		}
+		p, err := load.OpenShare(t.Context(), part, read, func(r *record.Record, _ []record.Event, data []byte) {
 			sent := *r
 			for _, at := range []*int64{&sent.Due, &sent.Sent, &sent.Written, &sent.First, &sent.End} { // as the worker's clock shows them
 				if *at != 0 {
@@ -88,25 +96,22 @@ func (c *crew) deliver(r *record.Record, data []byte, i, n int) {
 	}
 	r.Slot = r.Slot*uint32(n) + uint32(i)
 	c.told = append(c.told, told{*r, data})
+	c.flying.Ended(r)
 	c.collect(r, nil, data)
 }
 
-func (c *crew) Open(collect func(r *record.Record, events []record.Event, data []byte)) {
-	c.Look(func() { c.collect = collect })
+func (c *crew) Open(collect run.Collect) run.Load {
+	c.alone(func() { c.collect = collect })
+	return c
 }
 
-func (c *crew) Begin(ctx context.Context, o load.Order, starts func(at int64)) error {
+func (c *crew) Begin(ctx context.Context, order run.Order) error {
 	at := clock.Now() + int64(50*time.Millisecond)
-	c.Look(func() { starts(at) })
+	c.alone(func() { order.Starts(at) })
+	part := run.Order{Phase: order.Phase, When: func(context.Context) (int64, error) { return at, nil }}
 	errs := make(chan error, len(c.parts))
-	for i, p := range c.parts {
-		cfg := c.cfg
-		cfg.Options.Segment = segment.Segment{Index: i, Of: len(c.parts)}
-		cfg.KeepText, cfg.KeepWire, cfg.KeepBodies = o.Text, o.Wire, o.Bodies
-		cfg.Sample, cfg.Bodies = nil, nil
-		go func() {
-			errs <- p.Start(ctx, cfg, c.lv, o.Warmup, func(context.Context) (int64, error) { return at, nil })
-		}()
+	for _, p := range c.parts {
+		go func() { errs <- p.Begin(ctx, part) }()
 	}
 	for range c.parts {
 		if err := <-errs; err != nil {
@@ -116,23 +121,19 @@ func (c *crew) Begin(ctx context.Context, o load.Order, starts func(at int64)) e
 	return nil
 }
 
-func (c *crew) working() bool { return slices.ContainsFunc(c.parts, (*load.Share).Working) }
-
-func (c *crew) Finished(ctx context.Context) error {
-	for c.working() && ctx.Err() == nil {
-		time.Sleep(time.Millisecond)
-	}
-	return ctx.Err()
-}
-
 func (c *crew) Wait(ctx context.Context) error {
-	err := c.Finished(ctx)
-	if err != nil {
-		for _, p := range c.parts {
-			p.Cut()
+	for _, p := range c.parts {
+		if err := p.Wait(ctx); err != nil {
+			return err
 		}
 	}
-	return err
+	return nil
+}
+
+func (c *crew) Cut() {
+	for _, p := range c.parts {
+		p.Cut()
+	}
 }
 
 func (c *crew) Stop() {
@@ -141,75 +142,53 @@ func (c *crew) Stop() {
 	}
 }
 
-// Sync collects what has ended: the engines of the parts do.
-func (c *crew) Sync(fn func()) {
+// Sync adds up what the parts have counted.
+func (c *crew) Sync(d run.Detail, fn func(*run.State)) {
+	if d >= run.Exact {
+		time.Sleep(time.Duration(c.late.Load()))
+	}
+	s := run.State{Err: c.broken}
+	var flights []engine.Flight
+	for i, p := range c.parts {
+		part := run.Read(p, d)
+		if part.Err != nil {
+			c.partErr = part.Err
+		}
+		s.Sent, s.InFlight, s.Working = s.Sent+part.Sent, s.InFlight+part.InFlight, s.Working || part.Working
+		s.Connections, s.Busiest = s.Connections+part.Connections, max(s.Busiest, part.Busiest)
+		s.Workers = append(s.Workers, measure.Reading{Name: fmt.Sprintf("w%d", i), At: clock.Now(), MaxProcs: 2, Connections: part.Connections, Busiest: part.Busiest})
+		for _, f := range part.Flights {
+			f.Slot = f.Slot*len(c.parts) + i
+			flights = append(flights, f)
+		}
+	}
+	if c.lost.Load() {
+		s.Workers[len(s.Workers)-1].Lost = "it sent nothing for 4.4s"
+	}
+	s.At = clock.Now()
+	if d < run.Flights {
+		c.alone(func() { fn(&s) })
+		return
+	}
+	c.alone(func() { c.flying.Begin(flights) })
 	time.Sleep(time.Duration(c.late.Load()))
 	for _, p := range c.parts {
-		p.Engine().Sync(func() {})
+		p.Sync(run.Glance, func(*run.State) {})
 	}
-	c.Look(fn)
+	c.alone(func() {
+		s.Flights = c.flying.End()
+		fn(&s)
+	})
 }
 
-func (c *crew) Look(fn func()) {
+func (c *crew) alone(fn func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	fn()
 }
 
-func (c *crew) Readings() []measure.Reading {
-	out := make([]measure.Reading, len(c.parts))
-	for i := range out {
-		out[i] = measure.Reading{Name: fmt.Sprintf("w%d", i), At: clock.Now(), MaxProcs: 2}
-		out[i].Connections, out[i].Busiest = c.parts[i].Engine().Connections()
-	}
-	if c.lost.Load() {
-		out[len(out)-1].Lost = "it sent nothing for 4.4s"
-	}
-	return out
-}
-
-func (c *crew) Sent() (n uint64) {
-	for _, p := range c.parts {
-		n += p.Engine().Sent()
-	}
-	return n
-}
-
-func (c *crew) Flights() (out []engine.Flight) {
-	for i, p := range c.parts {
-		for _, f := range p.Engine().Flights() {
-			f.Slot = f.Slot*len(c.parts) + i
-			out = append(out, f)
-		}
-	}
-	return out
-}
-
-func (c *crew) InFlight() (n int) {
-	for _, p := range c.parts {
-		n += p.Engine().InFlight()
-	}
-	return n
-}
-
-func (c *crew) Worker(slot uint32) int      { return int(slot) % len(c.parts) }
-func (c *crew) Broken() error               { return c.broken }
-func (c *crew) Failed() <-chan struct{}     { return c.failed }
-func (c *crew) Stalled() time.Duration      { return 0 }
-func (c *crew) Behind() time.Duration       { return 0 }
-func (c *crew) Dropped() uint64             { return 0 }
-func (c *crew) ClearFailures()              {}
-func (c *crew) Close() error                { return nil }
-func (c *crew) Failures() []engine.Failure  { return nil }
-func (c *crew) GivenUp() *engine.StallError { return nil }
-
-// Connections counts those of all workers.
-func (c *crew) Connections() (n int, busiest time.Duration) {
-	for _, r := range c.Readings() {
-		n, busiest = n+r.Connections, max(busiest, r.Busiest)
-	}
-	return n, busiest
-}
+func (c *crew) Failed() <-chan struct{} { return c.failed }
+func (c *crew) Close() error            { return nil }
 
 // onFleet carries out a level with n workers in simulated time.
 func onFleet(t *testing.T, cfg load.Config, lv load.Level, n int, during func(*crew)) (out *load.Outcome, c *crew) {
@@ -222,7 +201,7 @@ func onFleet(t *testing.T, cfg load.Config, lv load.Level, n int, during func(*c
 			go during(c)
 		}
 		whole := cfg
-		whole.Fleet = c
+		whole.Fleet, whole.Phase = c.Open, func(o load.Order) any { return o }
 		var err error
 		if out, err = load.Run(ctx, ctx, whole, lv); err != nil {
 			t.Error(err)
@@ -266,7 +245,7 @@ func TestAFleetReportsAsOneProcess(t *testing.T) {
 			edit(&cfg.Options)
 			var out *load.Outcome
 			if workers == 0 {
-				out = run(t, cfg, lv)
+				out = runLevel(t, cfg, lv)
 			} else {
 				out, _ = onFleet(t, cfg, lv, workers, nil)
 			}
@@ -362,7 +341,7 @@ func TestALookAtAFleetIsExact(t *testing.T) {
 		}
 		lv := load.Level{Mode: plan.Concurrency, Concurrency: 4}
 		if workers == 0 {
-			run(t, cfg, lv)
+			runLevel(t, cfg, lv)
 			return seen
 		}
 		onFleet(t, cfg, lv, workers, func(c *crew) { c.late.Store(int64(120 * time.Millisecond)) })
@@ -482,7 +461,7 @@ func TestAFleetPassesOnWhatFilesNeed(t *testing.T) {
 		}
 		lv := load.Level{Mode: plan.Concurrency, Concurrency: 3}
 		if workers == 0 {
-			run(t, cfg, lv)
+			runLevel(t, cfg, lv)
 		} else {
 			onFleet(t, cfg, lv, workers, nil)
 		}
@@ -505,7 +484,7 @@ func TestAPartSaysWhyItCannotGoOn(t *testing.T) {
 	cfg.Options.Duration = time.Minute
 	cfg.Open = func() (load.Source, error) { return &broken{}, nil }
 	_, c := onFleet(t, cfg, load.Level{Mode: plan.Concurrency, Concurrency: 2}, 2, nil)
-	if err := c.parts[0].Err(); err == nil || err.Error() != "line 3: no prompt" {
+	if err := c.partErr; err == nil || err.Error() != "line 3: no prompt" {
 		t.Error(err)
 	}
 }

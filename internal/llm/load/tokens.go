@@ -32,7 +32,7 @@ func plausible(tokens, events int) bool {
 type spoken struct{ text, thought int }
 
 // tokens counts the prompt and the response of a request, and notes where each count comes from. This is the only place that decides.
-func (r *run) tokens(a *ask, s *llm.Sample) {
+func (r *levelRun) tokens(a *ask, s *llm.Sample) {
 	ans := &r.answer
 	if ans.Counted {
 		r.usage = ans.Usage
@@ -69,7 +69,7 @@ func (r *run) tokens(a *ask, s *llm.Sample) {
 }
 
 // useServer reports whether the server's count of the response is to be used.
-func (r *run) useServer(s *llm.Sample, events spoken) bool {
+func (r *levelRun) useServer(s *llm.Sample, events spoken) bool {
 	if s.Usage == nil || s.Usage.Completion < 0 {
 		return false
 	}
@@ -102,7 +102,7 @@ func split(u *llm.Usage, events, own spoken) (output, thought llm.Count) {
 }
 
 // ownCount counts the response by the tokenizer.
-func (r *run) ownCount() spoken {
+func (r *levelRun) ownCount() spoken {
 	ans := &r.answer
 	n := spoken{text: r.cfg.Count(string(ans.Text))}
 	if len(ans.Calls) > 0 {
@@ -155,7 +155,7 @@ func byChunks(chunks []llm.Chunk) (output, thought llm.Count) {
 
 // inputCount is the length of the prompt as it was asked for: by the tokenizer, or by the server without the tokens that its chat
 // template is known to add.
-func (r *run) inputCount(a *ask, u *llm.Usage) llm.Count {
+func (r *levelRun) inputCount(a *ask, u *llm.Usage) llm.Count {
 	server := u != nil && u.Prompt > 0
 	switch {
 	case server && r.cfg.Counting == ServerAlways:
@@ -169,7 +169,7 @@ func (r *run) inputCount(a *ask, u *llm.Usage) llm.Count {
 }
 
 // rendered is the number of tokens of the prompt as the server should see it; -1 where that is not known.
-func (r *run) rendered(a *ask) int {
+func (r *levelRun) rendered(a *ask) int {
 	switch {
 	case r.cfg.ChatTemplate != nil:
 		return a.input

@@ -30,7 +30,7 @@ func counted(t *testing.T, change func(*load.Config), events ...string) (s llm.S
 		}
 	}
 	change(&cfg)
-	run(t, cfg, closed(1))
+	runLevel(t, cfg, closed(1))
 	return s
 }
 

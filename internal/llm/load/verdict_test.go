@@ -15,7 +15,7 @@ import (
 // A closed loop is held to the requests that could have been in flight: the pauses of a conversation are not the client's.
 func TestPausesOfAConversationAreNotTheClientsLimit(t *testing.T) {
 	cfg := config(t, quick(), 40, llm.Turn{Texts: []string{"a"}}, llm.Turn{Texts: []string{"b"}, Delay: 300 * time.Millisecond})
-	out := run(t, cfg, closed(4))
+	out := runLevel(t, cfg, closed(4))
 	if h := &out.Level.Health; len(out.Reasons) > 0 || h.AchievedInFlight > 1 {
 		t.Errorf("%g in flight: %+v", h.AchievedInFlight, out.Reasons)
 	}
@@ -36,7 +36,7 @@ func TestThinkTimeIsNotTheClientsLimit(t *testing.T) {
 		}
 		ends[s.Slot] = s.End
 	}
-	out := run(t, cfg, closed(4))
+	out := runLevel(t, cfg, closed(4))
 	h := &out.Level.Health
 	if len(out.Reasons) > 0 || h.AchievedInFlight > 1 || thought != 8 || out.Level.Client.Latency.Max > float64(80*time.Millisecond) {
 		t.Errorf("%g of %g in flight, %d think times, %+v", h.AchievedInFlight, h.AskedInFlight, thought, out.Reasons)
@@ -49,7 +49,7 @@ func TestACapIsNotTheClientsLimit(t *testing.T) {
 	cfg.Options.Requests = 100
 	capped := rate(1000)
 	capped.Concurrency = 1
-	out := run(t, cfg, capped)
+	out := runLevel(t, cfg, capped)
 	if h := &out.Level.Health; len(out.Reasons) > 0 || h.LagP99Ns < int64(100*time.Millisecond) {
 		t.Errorf("lag %s, %+v", time.Duration(h.LagP99Ns), out.Reasons)
 	}
@@ -62,7 +62,7 @@ func TestRequestsThatWereNeverSentAreCounted(t *testing.T) {
 		cfg := config(t, &server{first: 10 * time.Millisecond, tokens: 1, gap: time.Millisecond}, -1, turns...)
 		cfg.Options.Duration, cfg.Options.Grace, cfg.Options.Arrival, cfg.Options.Requests = time.Second, time.Second, load.Constant, limit
 		lv.Concurrency = 1
-		out := run(t, cfg, lv)
+		out := runLevel(t, cfg, lv)
 		total := out.Collector.Requests() + out.Level.Health.Dropped
 		if d := out.Level.Health.Dropped; total < want-1 || total > want+1 || want == 200 && d < 50 {
 			t.Errorf("%s: %d sent, %d dropped, %d were due", lv.String(), out.Collector.Requests(), d, want)
@@ -83,7 +83,7 @@ func TestSharedConnectionsAreReported(t *testing.T) {
 	cfg.Options.Warmup.Requests = 20
 	for _, svc := range []service.Service{s, load.NewBalanced([]service.Service{s})} {
 		cfg.Service = svc
-		h := run(t, cfg, closed(4)).Level.Health
+		h := runLevel(t, cfg, closed(4)).Level.Health
 		if h.Connections != 2 || h.ConnectionBusy < 0.49 || h.ConnectionBusy > 0.51 {
 			t.Errorf("%d connections, busy for %g of the time; want 2 and 0.5", h.Connections, h.ConnectionBusy)
 		}
@@ -95,7 +95,7 @@ func TestAClientThatFallsBehindIsTheLimitOfAnLLMRun(t *testing.T) {
 	for _, arrival := range []load.Arrival{load.Constant, load.Poisson} {
 		cfg := config(t, &server{first: 2 * time.Second, gap: time.Millisecond, tokens: 4, connections: 64}, -1)
 		cfg.Options.Requests, cfg.Options.Arrival = 300, arrival
-		out := run(t, cfg, rate(100))
+		out := runLevel(t, cfg, rate(100))
 		if h := &out.Level.Health; len(out.Reasons) == 0 || h.AchievedRate > h.AskedRate/2 {
 			t.Errorf("%s: sent %g of %g, %+v", arrival, h.AchievedRate, h.AskedRate, out.Reasons)
 		}
@@ -107,7 +107,7 @@ func TestTheRateOfAnLLMRunEndsWithTheLastSend(t *testing.T) {
 	for _, arrival := range []load.Arrival{load.Constant, load.Poisson, load.Gamma} {
 		cfg := config(t, &server{first: 2 * time.Second, gap: time.Millisecond, tokens: 4}, -1)
 		cfg.Options.Requests, cfg.Options.Arrival, cfg.Options.Smoothness = 30, arrival, 0.5
-		out := run(t, cfg, rate(20))
+		out := runLevel(t, cfg, rate(20))
 		if h := &out.Level.Health; len(out.Reasons) > 0 || h.AchievedRate < 0.999*h.AskedRate {
 			t.Errorf("%s: sent %g of %g, %+v", arrival, h.AchievedRate, h.AskedRate, out.Reasons)
 		}
@@ -131,7 +131,7 @@ func TestAnswersThatAreCutAtTheEndLeavePercentilesOpen(t *testing.T) {
 	}
 	cfg := config(t, s, -1)
 	cfg.Options.Duration, cfg.Options.Grace, cfg.Options.Arrival = 2*time.Second, 0, load.Constant
-	out := run(t, cfg, rate(50))
+	out := runLevel(t, cfg, rate(50))
 	c := &out.Level.Client
 	if c.Unfinished < 9 || c.OldestNs < int64(1700*time.Millisecond) || c.OldestNs > int64(2*time.Second) {
 		t.Errorf("%d in flight at the end, the oldest for %s", c.Unfinished, time.Duration(c.OldestNs))

@@ -5,9 +5,9 @@ import (
 
 	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/measure"
-	"github.com/redline-bench/redline/internal/profile"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/run"
 )
 
 // watching is how far Config.Watch has looked at the measurement.
@@ -35,7 +35,7 @@ func (w *watching) count(class record.Class, failed bool) {
 }
 
 // watched shows the measurement where a look is due; true means that it ends.
-func (r *run) watched(p *phase, now int64) bool {
+func (r *levelRun) watched(p *phase, now int64) bool {
 	w := &r.watch
 	if r.cfg.Watch == nil || p.warm {
 		return false
@@ -45,23 +45,26 @@ func (r *run) watched(p *phase, now int64) bool {
 		w.settled = true
 		r.measureFrom(p, now)
 	}
-	down := ""
-	r.eng.Sync(func() { down = r.stop.text })
-	if elapsed < w.next.At && down == "" {
-		return false
-	}
-	s := measure.Sight{Elapsed: elapsed, Backlog: r.eng.InFlight(), Down: down}
-	r.eng.Sync(func() {
+	s := measure.Sight{Elapsed: elapsed}
+	due := false
+	r.eng.Sync(run.Glance, func(state *run.State) {
+		s.Down, s.Backlog = r.stop.text, state.InFlight
+		if due = elapsed >= w.next.At || s.Down != ""; !due {
+			return
+		}
 		s.Requests, s.Failures, s.Median = w.ended-w.failed, w.failed, r.rec.Median()
 		if took := elapsed - w.seen.at; took > 0 {
 			s.Rate = float64(w.ended-w.seen.ended) / took.Seconds()
 		}
 		w.seen.at, w.seen.ended = elapsed, w.ended
 	})
+	if !due {
+		return false
+	}
 	s.Level = func(float64) (lv *result.Level, reasons []result.Reason) {
-		r.look(func(now int64) {
-			p.after, p.ended = profile.ReadState(r.eng), now
-			out := r.outcome(profile.InFlightAt(now, r.eng.Flights(), r.hold.records()))
+		r.look(func(now int64, state *run.State) {
+			p.after, p.ended = state.State, now
+			out := r.outcome(r.inbox.InFlight(now, state.Flights))
 			lv, reasons = &out.Level, out.Reasons
 		})
 		return lv, reasons
@@ -76,7 +79,9 @@ func (r *run) watched(p *phase, now int64) bool {
 }
 
 // measureFrom begins the measured time anew.
-func (r *run) measureFrom(p *phase, now int64) {
-	p.from = profile.ReadState(r.eng)
-	r.eng.Sync(func() { r.begin(p, now) })
+func (r *levelRun) measureFrom(p *phase, now int64) {
+	r.eng.Sync(run.Vitals, func(s *run.State) {
+		p.from = s.State
+		r.begin(p, now)
+	})
 }

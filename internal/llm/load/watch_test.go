@@ -24,7 +24,7 @@ func TestWatchedLoad(t *testing.T) {
 		lv, _ = sight.Level(0.99)
 		return measure.Look{At: sight.Elapsed + 3*time.Second}, len(looks) < 4
 	}
-	run(t, cfg, load.Level{Mode: plan.RequestRate, Rate: 50})
+	runLevel(t, cfg, load.Level{Mode: plan.RequestRate, Rate: 50})
 	if len(looks) != 4 || looks[0] != time.Second || looks[3] < 10*time.Second || looks[3] > 10*time.Second+50*time.Millisecond {
 		t.Errorf("looks at %v", looks)
 	}

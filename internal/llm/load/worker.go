@@ -21,7 +21,7 @@ var (
 // worker is what the load knows of one slot of the engine: what the slot sends next, what it has in flight, and what it has
 // sent that the collector has not read yet. In a closed loop it is the source of the slot's requests.
 type worker struct {
-	r    *run
+	r    *levelRun
 	slot int
 
 	mu     sync.Mutex

@@ -12,9 +12,9 @@ import (
 	"github.com/redline-bench/redline/internal/kind"
 	"github.com/redline-bench/redline/internal/measure"
 	"github.com/redline-bench/redline/internal/plan"
-	"github.com/redline-bench/redline/internal/profile"
 	"github.com/redline-bench/redline/internal/report"
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/run"
 )
 
 // The longest times for which the server holds an answer: all together, and for each request in flight, so that some 50
@@ -32,7 +32,7 @@ func AfterRun(s *traffic.Traffic, levels []result.Level) {
 	}
 	err := calibrateLevels(s, levels)
 	if s.Sigs.Soft.Err() != nil {
-		err = profile.ErrInterrupted // whatever it interrupted
+		err = run.ErrInterrupted // whatever it interrupted
 	}
 	if err != nil {
 		fmt.Fprintf(s.Stdout, "Measurement error: not calibrated: %v\n", err)

@@ -22,6 +22,7 @@ import (
 	"github.com/redline-bench/redline/internal/profile"
 	"github.com/redline-bench/redline/internal/record"
 	"github.com/redline-bench/redline/internal/result"
+	"github.com/redline-bench/redline/internal/run"
 	"github.com/redline-bench/redline/internal/service"
 )
 
@@ -129,7 +130,7 @@ func (c *paceRun) run(runner *profile.Runner, watch *Watch) ([]result.Level, err
 	}
 	res, err := runner.Run(ctx, c.sigs.Hard)
 	switch {
-	case errors.Is(err, profile.ErrUnstable), errors.Is(err, profile.ErrInterrupted) && c.sigs.Soft.Err() == nil:
+	case errors.Is(err, profile.ErrUnstable), errors.Is(err, run.ErrInterrupted) && c.sigs.Soft.Err() == nil:
 		err = nil
 	case errors.Is(err, profile.ErrNoRequests):
 		err = errBusy
