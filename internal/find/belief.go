@@ -22,7 +22,7 @@ import (
 const (
 	farHeadroom    = 2.5 // headrooms farther from 1, or nearer to 0 than its inverse, say only on which side of the limit a load is
 	decisionError  = (1 - Level) / 2
-	chanceFactor   = 3.0
+	chanceFactor   = 2.8
 	correlated     = 1000
 	ownShare       = 0.02
 	rareShare      = 40.0 // requests: the share of the capacity by which n requests overrate it, because they miss rare long queues, is about

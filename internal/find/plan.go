@@ -7,7 +7,7 @@ import (
 
 const (
 	mostProbes      = 40 // of a tier
-	mostConfirms    = 3
+	mostConfirms    = 2
 	toldProbes      = 3
 	sameProbes      = 6   // of one load, sure or not
 	farFactor       = 5.0 // an objective that is kept by it is far from its limit
