@@ -167,10 +167,7 @@ func (s *Search) interval(tier int) result.Interval {
 	}
 	iv.Low = min(low, held)
 	if !iv.Open {
-		iv.High = max(high, failed)
-		if s.failing(held, tier) == nil { // every load that failed is below one that held
-			iv.High = high
-		}
+		iv.High = high
 	}
 	return iv
 }

@@ -22,8 +22,12 @@ import (
 const (
 	farHeadroom    = 2.5 // headrooms farther from 1, or nearer to 0 than its inverse, say only on which side of the limit a load is
 	decisionError  = (1 - Level) / 2
-	chanceFactor   = 2.0
-	unknownFactor  = 2.2 // scatter where no probe has an interval, in slopes
+	chanceFactor   = 2.8
+	correlated     = 1000
+	ownShare       = 0.02
+	rareShare      = 40.0 // requests: the share of the capacity by which n requests overrate it, because they miss rare long queues, is about
+	rareRequests   = 300  // rareShare/(n + rareRequests)
+	unknownFactor  = 2.2  // scatter where no probe has an interval, in slopes
 	bendFactor     = 0.15
 	drift          = 0.005 // relative change of the capacity a minute
 	priorSlope     = 3.0   // likeliest, with a deviation of the logarithm
@@ -74,10 +78,10 @@ func (s *Search) evidence(tier int) []evidence {
 		e := evidence{load: p.Load, due: p.Load, headroom: j.headroom, deviation: j.deviation, age: (last - p.Last.Now).Minutes()}
 		if due := p.Last.due(); !s.conf.Whole && due > 0 {
 			e.due = float64(due) / p.Last.Elapsed.Seconds()
-			e.early = p.response.Seconds() / p.Last.Elapsed.Seconds()
+			e.early = math.Hypot(p.response.Seconds()/p.Last.Elapsed.Seconds(), rareShare/float64(j.requests+rareRequests))
 		}
 		if j.requests > 0 {
-			e.chance = 1 / math.Sqrt(float64(j.requests))
+			e.chance = s.chance(j.requests)
 		}
 		if j.Decided {
 			e.sure = j.Verdict
@@ -85,6 +89,15 @@ func (s *Search) evidence(tier int) []evidence {
 		out = append(out, e)
 	}
 	return out
+}
+
+// chance is how much a measurement of n requests scatters, in the scatter of one request. Most of the scatter in a queue near its limit is
+// common to about correlated requests that follow each other, so a shorter probe scatters less than 1/√n; the rest is each request's own.
+func (s *Search) chance(n int) float64 {
+	if s.conf.Whole {
+		return 1 / math.Sqrt(float64(n))
+	}
+	return math.Sqrt(1/float64(n+correlated) + ownShare/float64(n))
 }
 
 // counted are the probes that say something about the server.

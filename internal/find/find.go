@@ -236,8 +236,8 @@ func (c *Config) Times(single time.Duration) {
 			*to = min(*to, c.Budget/share)
 		}
 	}
-	longer(&c.Settle, 2*time.Second, 2, 20)
-	longer(&c.MinTime, 3*time.Second, 3, 15)
+	longer(&c.Settle, 2*time.Second, 1, 20)
+	longer(&c.MinTime, 3*time.Second, 2, 15)
 	longer(&c.MaxTime, 30*time.Second, 20, 4)
 }
 

@@ -134,7 +134,7 @@ func (s *Search) judgeObjectives(p *Probe, tier int) Judgment {
 	case !j.Decided:
 	case j.Verdict == Holds && !p.Last.steady():
 		j.Decided, j.Needs = false, "the number of requests in flight still grows; a longer probe is needed"
-	case j.headroom < farHeadroom && j.headroom > 1/farHeadroom && math.Abs(j.headroom-1) < levelDeviations*s.belief(tier).scatter/math.Sqrt(float64(j.requests)):
+	case j.headroom < farHeadroom && j.headroom > 1/farHeadroom && math.Abs(j.headroom-1) < levelDeviations*s.belief(tier).scatter*s.chance(j.requests):
 		j.Decided, j.Needs = false, worst.rule.Name+" differs from probe to probe by more than its distance from the limit"
 	}
 	return j

@@ -7,14 +7,16 @@ import (
 
 const (
 	mostProbes      = 40 // of a tier
-	mostConfirms    = 3
+	mostConfirms    = 2
 	toldProbes      = 3
-	sameProbes      = 6 // of one load, sure or not
+	sameProbes      = 6   // of one load, sure or not
 	farFactor       = 5.0 // an objective that is kept by it is far from its limit
 	growth          = 2.0
 	flatShare       = 0.8
 	farGrowth       = 4.0
-	confirmBelief   = 0.9 // that the load of a confirmation holds
+	nearGrowth      = 1.25
+	nearBelief      = 0.15 // that the next load holds, where the limit is near
+	confirmBelief   = 0.9  // that the load of a confirmation holds
 	answerBelief    = 0.75
 	confirmShare    = 1.0 / 3 // of the budget that a confirmation takes
 	confirmedLeast  = 0.95    // belief in a confirmed load
@@ -24,8 +26,9 @@ const (
 	mostDrain       = 30 * time.Second
 	drainShare      = 10 // of the budget
 	leastDrain      = time.Second
-	settleResponses = 3
+	settleResponses = 2
 	settleShare     = 12
+	overheadTimes   = 3 // of the overhead of a probe that a bisection lasts, if there is time
 )
 
 // request is a probe to run.
@@ -106,7 +109,7 @@ func (s *Search) fit(r *request, left time.Duration) {
 		return
 	case r.purpose == Bracket || s.wide(r.tier):
 		rest /= 4
-	case rest/2 >= s.overhead(r.settle)+2*c.MinTime:
+	case rest/2 >= max(overheadTimes*s.overhead(r.settle), s.overhead(r.settle)+2*c.MinTime):
 		rest /= 2
 	}
 	r.time = min(max(rest-s.overhead(r.settle), c.MinTime), c.MaxTime, most)
@@ -227,6 +230,9 @@ func (s *Search) grow(tier int) float64 {
 		} else {
 			before = max(before, h)
 		}
+	}
+	if headroom > 0 && headroom < farHeadroom && !s.conf.Whole { // the limit is near
+		return min(max(s.belief(tier).likely(nearBelief)/s.held(tier), nearGrowth), growth)
 	}
 	if headroom >= farFactor || headroom >= farHeadroom && before > 0 && headroom >= flatShare*before {
 		return farGrowth
