@@ -22,7 +22,7 @@ type levelRun struct {
 	cfg  *Config
 	lv   Level
 	eng  run.Load
-	own  *engine.Engine // makes the load; nil where workers of a fleet make it
+	own  *run.Engine // makes the load; nil where workers of a fleet make it
 	gate *gate
 	// pulse notices when this process does not run.
 	pulse *vitals.Pulse
@@ -71,7 +71,7 @@ func newRun(hard context.Context, cfg *Config, lv Level) (*levelRun, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.eng, r.own = eng, eng.Engine
+	r.eng, r.own = eng, eng
 	r.pulse = vitals.StartPulse()
 	return r, nil
 }
