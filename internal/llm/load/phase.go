@@ -229,7 +229,7 @@ func (r *levelRun) startStages(ctx context.Context, p *phase, begin beginning) (
 		now := max(1, int(p.lv.Stages[0].From))
 		for clock.SleepUntil(ctx, clock.Now()+int64(step)) {
 			n := sessionsAt(p.lv.Stages, time.Duration(clock.Now()-p.start))
-			if n != now && r.setSessions(ctx, p, n, atOnce) == nil {
+			if n != now && r.setSessions(ctx, p, n, new(run.Order).Start(r.own)) == nil {
 				now = n
 			}
 		}
