@@ -304,6 +304,25 @@ func TestOneFunctionBuildsALevel(t *testing.T) {
 	}
 }
 
+// A run reaches what sends its requests by run.Load alone, so that it does not know whether a fleet does. The QA program stress drives the
+// engine in its own way.
+func TestOneSeamToTheEngine(t *testing.T) {
+	for pkg := range packageImports(t) {
+		files, err := filepath.Glob(pkg + "/*.go")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range files {
+			if strings.HasSuffix(f, "_test.go") || pkg == "internal/run" || pkg == "internal/stress" {
+				continue
+			}
+			if strings.Contains(read(t, f), "engine.Open(") {
+				t.Errorf("%s opens an engine: use run.OpenEngine", f)
+			}
+		}
+	}
+}
+
 // tooLarge are interfaces with more than eight methods. They go when the commands have one run loop and one plan.
 var tooLarge = map[string]string{
 	"internal/command/class.Class":    "a traffic class of a scenario: a prober, a plan and a run in one, once for each command",

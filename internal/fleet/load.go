@@ -141,7 +141,7 @@ func (r *Run) begin(ctx context.Context, o run.Order) (at int64, err error) {
 		}
 	})
 	if o.Starts != nil {
-		r.alone(func() { o.Starts(at) })
+		r.Sync(run.Vitals, func(s *run.State) { o.Starts(at, s) })
 	}
 	if answers, err = r.broadcast(ctx, q); err == nil {
 		err = r.refusal(answers)

@@ -151,7 +151,7 @@ func TestATask(t *testing.T) {
 		}
 	})
 	for _, n := range []int{10, 20} {
-		if err := load.Begin(t.Context(), run.Order{Phase: fmt.Appendf(nil, `{"requests":%d}`, n), Starts: func(int64) { started++ }}); err != nil {
+		if err := load.Begin(t.Context(), run.Order{Phase: fmt.Appendf(nil, `{"requests":%d}`, n), Starts: func(int64, *run.State) { started++ }}); err != nil {
 			t.Fatal(err)
 		}
 		if err := load.Wait(t.Context()); err != nil {

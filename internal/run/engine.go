@@ -46,17 +46,17 @@ func (e *Engine) Begin(ctx context.Context, o Order) error {
 	if e.last = e.loop(&o); e.last == nil {
 		return nil
 	}
-	return e.StartWhen(ctx, e.last, o.Start(e.Engine.Sync))
+	return e.StartWhen(ctx, e.last, o.Start(e))
 }
 
-// Start is when a load begins: at the time of When, or at once. sync calls a function while no record is passed on.
-func (o *Order) Start(sync func(func())) func(ctx context.Context) (int64, error) {
+// Start is asked for the time at which an engine begins the order: that of When, or now.
+func (o *Order) Start(e *Engine) func(ctx context.Context) (int64, error) {
 	return func(ctx context.Context) (at int64, err error) {
 		if at = clock.Now(); o.When != nil {
 			at, err = o.When(ctx)
 		}
 		if err == nil && o.Starts != nil {
-			sync(func() { o.Starts(at) })
+			e.Sync(Vitals, func(s *State) { o.Starts(at, s) })
 		}
 		return at, err
 	}

@@ -45,8 +45,8 @@ type Order struct {
 	Clear   bool `json:"clear,omitempty"`
 	// When, if set, is asked for the time of the start when everything is prepared.
 	When func(ctx context.Context) (at int64, err error) `json:"-"`
-	// Starts, if set, is told the time of the start before the first request is sent, while no record is passed on.
-	Starts func(at int64) `json:"-"`
+	// Starts, if set, is told the time of the start before the first request is sent, with a reading, while no record is passed on.
+	Starts func(at int64, s *State) `json:"-"`
 }
 
 // Collect receives the record of a request, with its responses where they are kept. They are valid until it returns.

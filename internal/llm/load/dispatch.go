@@ -32,7 +32,7 @@ func (r *levelRun) startOpen(ctx context.Context, p *phase, begin beginning) err
 		d.schedule = pace.Part(newSchedule(&p.lv, &p.load, r.cfg.Options.Seed), p.deal)
 		d.next = d.paced
 	}
-	loop := &engine.Paced{Arrivals: d, Begin: p.start, Slots: firstSlots, Cap: mostSlots}
+	loop := &engine.Paced{Arrivals: d, Slots: firstSlots, Cap: mostSlots}
 	if c := p.deal.Segment.Share(p.lv.Concurrency); c > 0 {
 		loop.Slots, loop.Cap = c, c
 	}

@@ -19,28 +19,16 @@ type Order struct {
 	Bodies bool `json:"bodies,omitempty"`
 }
 
-// conduct carries out a phase that the workers of a fleet make.
-func (r *levelRun) conduct(ctx, hard context.Context, p *phase) error {
-	r.ready(ctx, p)
-	defer p.cancel()
-	if r.cfg.Measured != nil && !p.warm {
-		r.cfg.Measured()
-	}
-	r.watch.reset(r.cfg.First)
-	p.from = run.Read(r.eng, run.Exact).State // every worker has sent a reading
-	order, err := json.Marshal(r.cfg.Phase(Order{Warmup: p.warm, Text: r.cfg.KeepText, Wire: r.cfg.KeepWire, Bodies: r.cfg.Bodies != nil}))
+// conduct has the workers of a fleet carry out a phase.
+func (r *levelRun) conduct(ctx, hard context.Context, p *phase, o run.Order) (err error) {
+	o.Phase, err = json.Marshal(r.cfg.Phase(Order{Warmup: p.warm, Text: r.cfg.KeepText, Wire: r.cfg.KeepWire, Bodies: r.cfg.Bodies != nil}))
 	if err != nil {
 		return fmt.Errorf("write the phase of the load: %w", err)
 	}
-	starts := func(at int64) {
-		p.start = at
-		p.counted = p.lastCounted(r.cfg.Options.Cooldown)
-		r.begin(p, at)
-	}
-	if err := r.eng.Begin(ctx, run.Order{Phase: order, Clear: !r.begun, Starts: starts}); err != nil {
+	r.eng.Sync(run.Exact, func(*run.State) {}) // every worker has sent a reading
+	if err := r.eng.Begin(ctx, o); err != nil {
 		return err
 	}
-	r.begun = true
 	var done sync.WaitGroup
 	defer done.Wait()
 	over, end := context.WithCancel(hard)

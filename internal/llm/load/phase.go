@@ -146,28 +146,29 @@ func (p *phase) converse() *session {
 }
 
 // phase carries one phase out.
-func (r *levelRun) phase(ctx, hard context.Context, p *phase) error {
-	if r.cfg.Fleet != nil {
-		return r.conduct(ctx, hard, p)
-	}
+func (r *levelRun) phase(ctx, hard context.Context, p *phase) (err error) {
 	loading := r.ready(ctx, p)
 	defer p.cancel()
-	var err error
-	if p.supply, err = r.newSupply(p); err != nil {
-		return err
+	if r.own != nil {
+		if p.supply, err = r.newSupply(p); err != nil {
+			return err
+		}
+		defer p.supply.close(ctx)
 	}
-	defer p.supply.close(ctx)
 	if r.cfg.Measured != nil && !p.warm {
 		r.cfg.Measured()
 	}
-	r.eng.Sync(run.Vitals, func(s *run.State) {
-		p.from, p.start = s.State, s.At
+	r.watch.reset(r.cfg.First)
+	o := run.Order{Clear: !r.begun, Starts: func(at int64, s *run.State) {
+		p.start, p.from, r.begun = at, s.State, true
 		p.counted = p.lastCounted(r.cfg.Options.Cooldown)
 		r.cfg.Tracing.Until(p.counted)
-		r.begin(p, p.start)
-	})
-	r.watch.reset(r.cfg.First)
-	stop, err := r.start(loading, p, atOnce)
+		r.begin(p, at)
+	}}
+	if r.own == nil {
+		return r.conduct(ctx, hard, p, o)
+	}
+	stop, err := r.start(loading, p, o.Start(r.own))
 	if err != nil {
 		return err
 	}
@@ -205,7 +206,8 @@ func (r *levelRun) start(ctx context.Context, p *phase, begin beginning) (stop f
 	switch {
 	case p.none:
 		p.last.Store(true) // no conversation begins
-		return func() {}, nil
+		_, err := begin(ctx)
+		return func() {}, err
 	case p.lv.Mode == plan.Concurrency && len(p.lv.Stages) > 0:
 		return r.startStages(ctx, p, begin)
 	case p.lv.Mode == plan.Concurrency:
@@ -227,7 +229,7 @@ func (r *levelRun) startStages(ctx context.Context, p *phase, begin beginning) (
 		now := max(1, int(p.lv.Stages[0].From))
 		for clock.SleepUntil(ctx, clock.Now()+int64(step)) {
 			n := sessionsAt(p.lv.Stages, time.Duration(clock.Now()-p.start))
-			if n != now && r.setSessions(ctx, p, n, atOnce) == nil {
+			if n != now && r.setSessions(ctx, p, n, new(run.Order).Start(r.own)) == nil {
 				now = n
 			}
 		}

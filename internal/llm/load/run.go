@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/engine"
 	"github.com/redline-bench/redline/internal/llm"
 	"github.com/redline-bench/redline/internal/plan"
@@ -22,7 +21,7 @@ type levelRun struct {
 	cfg  *Config
 	lv   Level
 	eng  run.Load
-	own  *engine.Engine // makes the load; nil where workers of a fleet make it
+	own  *run.Engine // makes the load; nil where workers of a fleet make it
 	gate *gate
 	// pulse notices when this process does not run.
 	pulse *vitals.Pulse
@@ -71,7 +70,7 @@ func newRun(hard context.Context, cfg *Config, lv Level) (*levelRun, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.eng, r.own = eng, eng.Engine
+	r.eng, r.own = eng, eng
 	r.pulse = vitals.StartPulse()
 	return r, nil
 }
@@ -88,9 +87,6 @@ func (r *levelRun) close() {
 
 // beginning tells when a load begins. It is asked when the slots are made.
 type beginning func(ctx context.Context) (int64, error)
-
-// atOnce begins a load without waiting.
-func atOnce(context.Context) (int64, error) { return clock.Now(), nil }
 
 // setSessions makes a closed loop have n sessions, in all segments together.
 func (r *levelRun) setSessions(ctx context.Context, p *phase, n int, begin beginning) error {

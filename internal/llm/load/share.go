@@ -77,8 +77,8 @@ func (q *Share) Begin(ctx context.Context, o run.Order) error {
 		r.stop.text, r.stop.interrupted, r.stop.failures = "", false, false
 		r.begin(p, 0)
 	})
-	o.Starts = func(at int64) { p.start = at }
-	stop, err := r.start(loading, p, o.Start(r.own.Sync))
+	o.Starts = func(at int64, _ *run.State) { p.start = at }
+	stop, err := r.start(loading, p, o.Start(r.own))
 	if err != nil {
 		p.finish()
 		supply.close(context.WithoutCancel(ctx)) // the next phase has another one

@@ -107,7 +107,7 @@ func (c *crew) Open(collect run.Collect) run.Load {
 
 func (c *crew) Begin(ctx context.Context, order run.Order) error {
 	at := clock.Now() + int64(50*time.Millisecond)
-	c.alone(func() { order.Starts(at) })
+	c.Sync(run.Vitals, func(s *run.State) { order.Starts(at, s) })
 	part := run.Order{Phase: order.Phase, When: func(context.Context) (int64, error) { return at, nil }}
 	errs := make(chan error, len(c.parts))
 	for _, p := range c.parts {

@@ -127,7 +127,7 @@ func (w *worker) cut(j *job, sequence uint64) bool {
 		j.ask.cut = true
 	}
 	w.mu.Unlock()
-	return flying && w.r.own.Cut(w.slot, sequence, record.Canceled)
+	return flying && w.r.own.Engine.Cut(w.slot, sequence, record.Canceled)
 }
 
 // The times between two attempts to cut one request.
