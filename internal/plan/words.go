@@ -13,6 +13,6 @@ func Words() []string {
 		string(Random), string(Zero), string(Directory), string(JSONFiles),
 		string(BinaryTensors), string(JSONTensors), string(NeedExtensions), string(NoExtensions),
 		string(NoSharedMemory), string(SystemSharedMemory), string(CUDASharedMemory),
-		string(TimeWindows), string(CountWindows),
+		string(TimeWindows), string(CountWindows), string(NamesOfTensors), string(NamesOfInputs),
 	}
 }

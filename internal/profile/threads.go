@@ -11,7 +11,7 @@ func (m *levelRun) closedLoop(concurrency, limit int) *engine.Closed {
 	if m.lv.Idle {
 		c.Concurrency = 0
 	}
-	if !m.Plan.Load.PerThread {
+	if !m.Plan.Policies.PerThread {
 		return c
 	}
 	if !m.Async {
@@ -29,7 +29,7 @@ func (m *levelRun) closedLoop(concurrency, limit int) *engine.Closed {
 // plan allows it without one, unless the user asks for serial sequences or calls are synchronous.
 func (m *levelRun) order() engine.Order {
 	switch {
-	case m.Plan.Input.SerialSequences, m.Async && !m.Plan.Input.OverlapSequences && !m.streamed():
+	case m.Plan.Input.SerialSequences, m.Async && !m.Plan.Policies.OverlapSequences && !m.streamed():
 		return engine.Serial
 	case m.Async:
 		return engine.Random

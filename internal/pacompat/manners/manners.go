@@ -1,4 +1,4 @@
-// Package manners is what perf_analyzer mode does differently: it sets the policy values of a plan. Below the command line
+// Package manners is what perf_analyzer mode does differently: it sets the policies of a plan. Below the command line
 // and the reports nothing asks which program a run stands for.
 package manners
 
@@ -15,21 +15,15 @@ func PerfAnalyzer(p *plan.Plan) {
 	t.LibcurlAgent = true
 	t.LazyDial, t.StrictRepository, t.OpaqueMessages = true, true, true
 
-	l := &p.Load
-	l.PerThread = true
-	l.StopUnstable = true
-	l.AcceptUnstable = true // perf_analyzer does not search over custom intervals
-	l.BinarySteps, l.LenientIntervals = true, true
-
 	in := &p.Input
 	in.InputFormat, in.OutputFormat = plan.BinaryTensors, plan.BinaryTensors
-	in.OverlapSequences = true // a server then refuses some requests
 	in.FirstStream = true
+	p.Measure.FromSend, p.Measure.StopOnFailure = true, true
 
-	m := &p.Measure
-	m.FromSend, m.EndedOnly, m.NearestRank, m.WholeTime = true, true, true, true
-	m.LimitStable = true
-	m.StopOnFailure = true
-	m.IgnoreWarmup = true
-	m.NeedStatistics = true
+	p.Policies = plan.Policies{
+		PerThread: true, OverlapSequences: true, BinarySteps: true, LenientIntervals: true, LeaveToServer: true,
+		StopUnstable: true, AcceptUnstable: true, // perf_analyzer does not search over custom intervals
+		EndedOnly: true, NearestRank: true, WholeTime: true, LimitStable: true, IgnoreWarmup: true, NeedStatistics: true,
+		BareReport: true, AllOrNothing: true,
+	}
 }
