@@ -9,7 +9,6 @@ import (
 // New returns a draft as a plan, or all its faults. Nothing changes a plan afterwards: With makes another one.
 func New(draft Plan) (*Plan, error) {
 	var f Faults
-	oneOf(&f, "program", draft.Program, Redline, PerfAnalyzer)
 	f.target(&draft.Target)
 	f.load(&draft.Load)
 	f.ranges(&draft.Load, draft.Measure.LatencyLimit > 0)

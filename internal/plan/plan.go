@@ -20,7 +20,6 @@ import (
 
 // Plan describes one run.
 type Plan struct {
-	Program Program `json:"program"`
 	Target  Target  `json:"target"`
 	Load    Load    `json:"load"`
 	Input   Input   `json:"input"`
@@ -43,16 +42,6 @@ type Plan struct {
 	// Secrets are the options whose values Public removed, as "-u" or "-H Authorization"; Complete takes the values again.
 	Secrets []string `json:"secrets,omitempty"`
 }
-
-// Program is the program whose command line, output and exit codes a run has. Only the packages of the command line and of
-// reports ask for it; all others read policy values.
-type Program string
-
-// The programs.
-const (
-	PerfAnalyzer Program = "perf_analyzer"
-	Redline      Program = "redline"
-)
 
 // Kind is a service kind.
 type Kind string

@@ -65,7 +65,6 @@ func TestPublicHidesSecretsAndKeepsTheRest(t *testing.T) {
 // complete is a plan in which every part has a value.
 func complete() plan.Plan {
 	return plan.Plan{
-		Program: plan.Redline,
 		Target: plan.Target{
 			Kind: plan.Triton, Protocol: plan.GRPC, URL: "me:s3cret@host:8001", Model: "simple", Call: plan.Async, Streaming: true,
 			Headers: []plan.Header{{Name: "Authorization", Value: " Bearer s3cret"}, {Name: "Accept", Value: " x"}},

@@ -3,7 +3,6 @@ package plan
 // Words are the words that a plan has for its modes and kinds.
 func Words() []string {
 	return []string{
-		string(PerfAnalyzer), string(Redline),
 		string(Triton), string(OpenAI), string(TFServing), string(TorchServe), string(TritonCAPI), string(DynamicGRPC),
 		string(HTTP), string(GRPC),
 		string(Auto), string(Sync), string(Async),

@@ -105,7 +105,7 @@ func (m *workers) gather(t *traffic.Traffic, command, line string) (err error) {
 
 // TakeUp goes on with a run whose coordinator is gone.
 func TakeUp(p *command.IO, sigs *command.Signals, pl *plan.Plan, line string, bus *coordinator.Bus, run *fleet.Run) (int, error) {
-	s := newSession(p, sigs, pl, line)
+	s := newSession(p, sigs, pl, "redline profile", line)
 	s.fleet = workers{bus: bus, run: run, shipped: pl, keep: true}
 	defer s.close()
 	if err := s.fleet.resolve(&s.Traffic); err != nil {
@@ -116,7 +116,7 @@ func TakeUp(p *command.IO, sigs *command.Signals, pl *plan.Plan, line string, bu
 
 // Collect reports what a run had measured whose coordinator is gone.
 func Collect(p *command.IO, sigs *command.Signals, pl *plan.Plan, line string, bus *coordinator.Bus, run *fleet.Run) (int, error) {
-	s := newSession(p, sigs, pl, line)
+	s := newSession(p, sigs, pl, "redline profile", line)
 	s.fleet = workers{bus: bus, run: run, shipped: pl, keep: true}
 	defer s.close()
 	if err := s.openOutcome(); err != nil {

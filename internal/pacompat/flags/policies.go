@@ -1,12 +1,9 @@
-// Package manners is what perf_analyzer mode does differently: it sets the policies of a plan. Below the command line
-// and the reports nothing asks which program a run stands for.
-package manners
+package flags
 
 import "github.com/redline-bench/redline/internal/plan"
 
-// PerfAnalyzer gives a plan the policies of perf_analyzer.
-func PerfAnalyzer(p *plan.Plan) {
-	p.Program = plan.PerfAnalyzer
+// behaveAsPerfAnalyzer gives a draft everything that perf_analyzer does otherwise. Nothing else does.
+func behaveAsPerfAnalyzer(p *plan.Plan) {
 	p.Outcome = plan.Outcome{} // perf_analyzer has none of these options
 
 	t := &p.Target
@@ -25,5 +22,15 @@ func PerfAnalyzer(p *plan.Plan) {
 		StopUnstable: true, AcceptUnstable: true, // perf_analyzer does not search over custom intervals
 		EndedOnly: true, NearestRank: true, WholeTime: true, LimitStable: true, IgnoreWarmup: true, NeedStatistics: true,
 		BareReport: true, AllOrNothing: true,
+	}
+}
+
+// exportAsPerfAnalyzer settles what the export of a service kind shows.
+func exportAsPerfAnalyzer(p *plan.Plan) {
+	switch p.Target.Kind {
+	case plan.TFServing:
+		p.Policies.ExportNames = plan.NamesOfInputs
+	case plan.TorchServe, plan.DynamicGRPC:
+		p.Policies.ExportNames = plan.NamesOfTensors
 	}
 }
