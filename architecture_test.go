@@ -150,8 +150,6 @@ var layers = []layer{
 // extra grants single packages to a layer that may not import the whole layer they are in.
 var extra = map[string][]string{
 	"refserver": {"internal/tensor"},
-	// It names the clients' errors in perf_analyzer's words.
-	"dialect": {"internal/wire/neterr"},
 	// doctor tries whether the kernel notes when data arrives.
 	"questions": {"internal/wire/arrival"},
 }
@@ -213,12 +211,11 @@ func TestImportRules(t *testing.T) {
 	f("internal/profile", "internal/refserver", false)
 }
 
-// Only the command line and perf_analyzer's dialect ask which program a run stands for. All others read policy values.
+// Only the table of commands and pacompat name perf_analyzer as a program, and only pacompat sets policies. All others read policies.
 func TestOnlyTheDialectAsksForTheProgram(t *testing.T) {
-	asks := regexp.MustCompile(`\bplan\.(Program|PerfAnalyzer)\b|\.Program\b`)
+	asks := regexp.MustCompile(`\bflags\.PerfAnalyzer\b|\bplan\.Program\b|Policies(\.\w+)? = |\bplan\.Policies\{`)
 	for pkg := range packageImports(t) {
-		from, _ := layerOf(pkg)
-		if slices.Contains([]string{"cli", "library", "callers", "edge", "commands", "dialect"}, from.name) || pkg == "internal/plan" {
+		if from, _ := layerOf(pkg); from.name == "dialect" || from.name == "cli" {
 			continue
 		}
 		files, err := filepath.Glob(pkg + "/*.go")
@@ -227,7 +224,8 @@ func TestOnlyTheDialectAsksForTheProgram(t *testing.T) {
 		}
 		for _, f := range files {
 			if found := asks.FindString(read(t, f)); found != "" && !strings.HasSuffix(f, "_test.go") {
-				t.Errorf("%s has %s: add a policy value to internal/plan and set it in internal/pacompat/manners", f, found)
+				t.Errorf("%s has %q: nothing beside internal/pacompat knows which program a run stands for; add a policy to internal/plan/policies.go, "+
+					"set it in internal/pacompat/flags/policies.go, and read it here", f, found)
 			}
 		}
 	}
@@ -235,55 +233,31 @@ func TestOnlyTheDialectAsksForTheProgram(t *testing.T) {
 
 // knowsPerfAnalyzer lists the packages below the dialect that may name perf_analyzer, and why.
 var knowsPerfAnalyzer = map[string]string{
-	"internal/plan":            "a plan says which program it stands for",
 	"internal/option":          "completion and the page of options are for both names of the program",
 	"internal/compare/foreign": "it reads perf_analyzer's files",
 	"internal/llm/artifact":    "it writes perf_analyzer's export",
 	"internal/llm/dataset":     "it reads perf_analyzer's inputs",
 }
 
-// Below the command line and the dialect nothing knows perf_analyzer's name, and no text stands in a package that the dialect has
-// as perf_analyzer's sentence, or that was recorded of it. Errors are service.Sentence constants there; pacompat/text words them.
+// Below the command line and the dialect nothing knows perf_analyzer's name.
 func TestOnlyTheDialectKnowsPerfAnalyzer(t *testing.T) {
 	name := regexp.MustCompile(`(?i)perf[_ ]?analyzer`)
-	recorded := read(t, "internal/pacompat/flags/testdata/original.txt")
-	below := map[string][]string{} // fragments of texts, and the files that have them
-	var dialect []string
 	for pkg := range packageImports(t) {
+		from, _ := layerOf(pkg)
+		if slices.Contains([]string{"entry", "cli", "library", "callers", "edge", "commands", "dialect", "refserver", "proto"}, from.name) || knowsPerfAnalyzer[pkg] != "" {
+			continue
+		}
 		files, err := filepath.Glob(pkg + "/*.go")
 		if err != nil {
 			t.Fatal(err)
 		}
-		from, _ := layerOf(pkg)
 		for _, f := range files {
-			switch {
-			case strings.HasSuffix(f, "_test.go") || slices.Contains([]string{"entry", "cli", "library", "callers", "edge", "commands", "refserver", "proto"}, from.name):
-				continue
-			case pkg == "internal/pacompat/flags": // its texts are ours, or recorded
-				continue
-			case from.name == "dialect":
-				dialect = append(dialect, fragments(t, f)...)
-				continue
-			}
-			if found := name.FindString(read(t, f)); found != "" && knowsPerfAnalyzer[pkg] == "" {
+			if found := name.FindString(read(t, f)); found != "" && !strings.HasSuffix(f, "_test.go") {
 				t.Errorf("%s names %s: say what holds without it, or move the code to internal/pacompat", f, found)
 			}
-			for _, part := range fragments(t, f) {
-				below[part] = append(below[part], f)
-			}
-		}
-	}
-	if len(dialect) < 100 {
-		t.Errorf("the dialect has only %d texts", len(dialect))
-	}
-	for part, files := range below {
-		if slices.ContainsFunc(dialect, func(d string) bool { return strings.Contains(d, part) }) || strings.Contains(recorded, part) {
-			t.Errorf("%s: perf_analyzer says %q too: write a service.Sentence in our own words, and put perf_analyzer's sentence into internal/pacompat/text/faults.go", files[0], part)
 		}
 	}
 }
-
-var formatVerb = regexp.MustCompile(`%[-+# 0-9.\[\]]*[a-zA-Z]`)
 
 // A level is made of records in one place, so that every kind of traffic has the same numbers and the same health.
 func TestOneFunctionBuildsALevel(t *testing.T) {
@@ -370,30 +344,6 @@ func countMethods(methods map[string]*ast.InterfaceType, i *ast.InterfaceType) (
 		}
 	}
 	return n
-}
-
-// fragments are the parts of five words or more between the verbs of a file's texts.
-func fragments(t *testing.T, name string) []string {
-	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out []string
-	ast.Inspect(file, func(n ast.Node) bool {
-		lit, ok := n.(*ast.BasicLit)
-		if !ok || lit.Kind != token.STRING {
-			return true
-		}
-		text, _ := strconv.Unquote(lit.Value) // the parser accepted it
-		for _, part := range formatVerb.Split(text, -1) {
-			if part = strings.Trim(part, " '\"`.:,()\n"); strings.Count(part, " ") >= 4 {
-				out = append(out, part)
-			}
-		}
-		return true
-	})
-	return out
 }
 
 func layerOf(pkg string) (layer, bool) {

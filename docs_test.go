@@ -9,14 +9,13 @@ import (
 	"testing"
 
 	"github.com/redline-bench/redline/internal/pacompat/flags"
-	"github.com/redline-bench/redline/internal/plan"
 )
 
 // docs/compat.md has a row for each flag and says that it works.
 func TestCompatPageIsTrue(t *testing.T) {
 	const page = "docs/compat.md"
 	text := read(t, page)
-	for _, row := range flags.Rows(plan.Redline) {
+	for _, row := range flags.Rows(flags.Redline) {
 		if row.Instead != "" { // an option of another tool, which the command does not have
 			continue
 		}

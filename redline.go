@@ -41,10 +41,7 @@ type Plan struct {
 // Parse makes a plan of options of `redline profile`. The error says which option is wrong and what to do.
 func Parse(options ...string) (*Plan, error) {
 	p := &Plan{secrets: &secret.Set{Words: command.Words}}
-	pl, notes, err := flags.Parse(plan.Redline, "redline profile", options, p.secrets)
-	if usage, ok := errors.AsType[*flags.UsageError](err); ok {
-		return nil, errors.New(strings.TrimPrefix(firstLine(usage.Stderr(0)), "redline profile: "))
-	}
+	pl, notes, err := flags.Parse(flags.Redline, options, p.secrets)
 	if err != nil {
 		return nil, err
 	}

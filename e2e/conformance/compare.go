@@ -12,17 +12,42 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Compare returns how got differs from want in what programs rely on.
+// refused is the exit code of a run that was refused, or that failed.
+const refused = 99
+
+// unclear says what is wrong with how a run tells that it was refused or failed: one line by the program, or one for each of its
+// threads. Nobody relies on the wording, so it is not perf_analyzer's.
+func unclear(o *Outcome) []string {
+	said := map[string]bool{}
+	for line := range strings.Lines(o.Stderr) {
+		if text, ok := strings.CutPrefix(line, "perf_analyzer: "); ok && strings.TrimSpace(text) != "" {
+			said[line] = true
+		}
+	}
+	threads := failedThread.MatchString(o.Stderr)
+	if len(said) == 1 || len(said) == 0 && threads {
+		return nil
+	}
+	return []string{fmt.Sprintf("stderr has %d lines that tell why it failed, and should have one:\n%s", len(said), o.Stderr)}
+}
+
+var failedThread = regexp.MustCompile(`(?m)^Thread \[\d+\] had error: \S`)
+
+// Compare returns how got differs from want in what programs rely on: of a run that was refused or failed, the exit code and
+// one clear line; else text, CSV and JSON.
 func Compare(want, got *Outcome) []string {
 	var diffs []string
 	add := func(format string, args ...any) { diffs = append(diffs, fmt.Sprintf(format, args...)) }
 	if want.Code != got.Code {
 		add("exit code %d instead of %d", got.Code, want.Code)
 	}
+	if want.Code == refused && got.Code == refused {
+		return append(diffs, unclear(got)...)
+	}
 	if d := cmp.Diff(lines(want.Stdout), lines(got.Stdout)); d != "" {
 		add("stdout (-perf_analyzer +redline):\n%s", d)
 	}
-	if missing := lacks(lines(withoutUsage(want.Stderr)), lines(got.Stderr)); len(missing) > 0 {
+	if missing := lacks(lines(want.Stderr), lines(got.Stderr)); len(missing) > 0 {
 		add("stderr lacks:\n  %s", strings.Join(missing, "\n  "))
 	}
 	for name, text := range want.Files {
@@ -50,8 +75,9 @@ func Compare(want, got *Outcome) []string {
 
 var number = regexp.MustCompile(`[-+]?\d+(\.\d+)?(e[-+]?\d+)?`)
 
-// chance matches lines that come and go with the machine's load, or are slips of perf_analyzer.
-var chance = regexp.MustCompile(`Avg send request rate|not able to keep up|Failed to update context stat|Timer not set correctly|only one request, so sample|accounted time was larger|latency is not stabilizing`)
+// chance matches lines that come and go with the machine's load, are slips of perf_analyzer, or remarks about options, which ours
+// words otherwise.
+var chance = regexp.MustCompile(`is deprecated and will be removed|Overriding max_threads|sequence length must be|Avg send request rate|not able to keep up|Failed to update context stat|Timer not set correctly|only one request, so sample|accounted time was larger|latency is not stabilizing`)
 
 // lines masks numbers, drops lines of chance and folds repeats whose count is chance (threads, passes).
 func lines(text string) []string {
@@ -86,19 +112,6 @@ func Mask(line string) string {
 }
 
 func isWord(c byte) bool { return c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
-
-// withoutUsage cuts perf_analyzer's usage text: ours is our own.
-func withoutUsage(stderr string) string {
-	start := strings.Index(stderr, "Usage: ")
-	if start < 0 {
-		return stderr
-	}
-	end := strings.LastIndex(stderr, "\nError: ")
-	if end < start {
-		return stderr
-	}
-	return stderr[:start] + stderr[end+1:]
-}
 
 func lacks(want, have []string) []string {
 	have = slices.Clone(have)

@@ -22,7 +22,7 @@ func TestMask(t *testing.T) {
 }
 
 func TestCompareSeesDifferences(t *testing.T) {
-	base := Outcome{Stdout: "a 1\nb 2\n", Stderr: "Usage: x\ntext\nError: bad\n\n", Files: map[string]string{
+	base := Outcome{Stdout: "a 1\nb 2\n", Stderr: "Error: bad\n\n", Files: map[string]string{
 		"a.csv": "Concurrency,Inferences/Second,p50 latency\n1,40.5,20\n", "b.json": `{"a":[1,2],"b":"x"}`,
 	}}
 	f := func(name, want string, change func(*Outcome)) {
@@ -53,6 +53,22 @@ func TestCompareSeesDifferences(t *testing.T) {
 	f("key", "shape", func(o *Outcome) { o.Files["b.json"] = `{"a":[1]}` })
 	f("missing", "was not written", func(o *Outcome) { delete(o.Files, "b.json") })
 	f("extra", "was written", func(o *Outcome) { o.Files["c.csv"] = "" })
+}
+
+func TestARefusalIsOneClearLine(t *testing.T) {
+	f := func(stderr string, ok bool) {
+		t.Helper()
+		diffs := Compare(&Outcome{Code: refused, Stdout: "x", Stderr: "Error: theirs"}, &Outcome{Code: refused, Stderr: stderr})
+		if (len(diffs) == 0) != ok {
+			t.Errorf("%q: %q", stderr, diffs)
+		}
+	}
+	f("perf_analyzer: -i is http or grpc, not \"x\"\n", true)
+	f("Failed.\nThread [0] had error: no\n\nThread [1] had error: no\n", true)
+	f("", false)
+	f("perf_analyzer: \n", false)
+	f("perf_analyzer: one\nperf_analyzer: two\n", false)
+	f("Thread [0] had error: \n", false)
 }
 
 func TestParse(t *testing.T) {

@@ -12,6 +12,8 @@ import (
 
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/command/profile"
+	"github.com/redline-bench/redline/internal/option"
+	"github.com/redline-bench/redline/internal/pacompat/flags"
 	"github.com/redline-bench/redline/internal/pending"
 	"github.com/redline-bench/redline/internal/release"
 	"github.com/redline-bench/redline/internal/secret"
@@ -61,7 +63,12 @@ func run(p *command.IO) int {
 	}
 	switch name := strings.TrimSuffix(filepath.Base(p.Args[0]), ".exe"); name {
 	case "perf_analyzer", "perf_client":
-		c := row{name: name, run: func(p *command.IO, args []string) (int, error) { return profile.RunPerfAnalyzer(p, name, args) }}
+		c := row{
+			name: name, alone: true, about: func() option.Command { return flags.Command(flags.PerfAnalyzer, name) },
+			run: func(p *command.IO, args []string) (int, error) {
+				return profile.RunAs(p, flags.PerfAnalyzer, name, args)
+			},
+		}
 		return c.do(p, p.Args[1:])
 	case "llm_perf": // the Python perf tool for TensorRT-LLM
 		c, _ := find("llm")

@@ -35,36 +35,38 @@ type row struct {
 	// run executes the command and returns the exit code. The caller prints the error, or the help for
 	// option.ErrHelp. With an error, code 0 means command.ExitError.
 	run func(p *command.IO, args []string) (int, error)
+	// alone: it is started under its own name.
+	alone bool
 }
 
 // commands returns all commands in the order of the help.
 func commands() []row {
 	return []row{
-		{"profile", "load a server and report throughput, latency and failures", profile.Command, profile.Run},
-		{"llm", "load a language model and measure it token by token", llm.Command, llm.Run},
-		{"run", "run a scenario file: several kinds of traffic at once, with stages", runscenario.Command, runscenario.Run},
-		{"find", "search for the highest load at which objectives hold", capacity.Command, capacity.Run},
-		{"tune", "search for the best configuration of a model, under objectives", tune.Command, tune.Run},
-		{"worker", "wait for runs with --workers and make a share of their load", worker.Command, worker.Run},
-		{"attach", "take up a run whose coordinator ended early", attach.Command, attach.Run},
-		{"calibrate", "measure the error of this client's times, which later reports state", calibrate.Command, calibrate.Run},
-		{"simple", "send one request at a time to a simple model and print five results", simple.Command, simple.Run},
-		{"stress", "send valid and invalid sequences to a model and check every response", stress.Command, stress.Run},
-		{"compare", "compare two runs: how much they differ, and with what confidence", results.CompareCommand, results.Compare},
-		{"report", "write one run, or two side by side, as an HTML page", results.ReportCommand, results.Report},
-		{"dash", "show the saved runs in a browser", results.DashCommand, results.Dash},
-		{"rerun", "repeat the run of a result", rerun.Command, rerun.Run},
-		{"history", "list the runs saved on this machine", results.HistoryCommand, results.History},
-		{"tokenize", "convert texts to token ids with a model's own tokenizer", tokenize.Command, tokenize.Run},
-		{"analyze-trace", "describe how the requests of a trace share prefixes", trace.AnalyzeCommand, trace.Analyze},
-		{"synthesize-trace", "write a trace with other prefixes, lengths or times", trace.SynthesizeCommand, trace.Synthesize},
-		{"inspect", "list a server's models, or describe one and print a command that measures it", inspect.Command, inspect.Run},
-		{"doctor", "check this machine for problems that would spoil a measurement", doctor.Command, doctor.Run},
-		{"serve", "start the reference server, a server for trials and tests", serve.Command, serve.Run},
-		{"version", "print the version of this program", aboutVersion, runVersion},
-		{"completion", "print a completion script for a shell", about(completionHelp, option.Shells()...), runCompletion},
-		{"man", "print the manual page of a command", aboutMan, runMan},
-		{"help", "explain a command or show how to do a task", aboutHelp, runHelp},
+		{name: "profile", summary: "load a server and report throughput, latency and failures", about: profile.Command, run: profile.Run},
+		{name: "llm", summary: "load a language model and measure it token by token", about: llm.Command, run: llm.Run},
+		{name: "run", summary: "run a scenario file: several kinds of traffic at once, with stages", about: runscenario.Command, run: runscenario.Run},
+		{name: "find", summary: "search for the highest load at which objectives hold", about: capacity.Command, run: capacity.Run},
+		{name: "tune", summary: "search for the best configuration of a model, under objectives", about: tune.Command, run: tune.Run},
+		{name: "worker", summary: "wait for runs with --workers and make a share of their load", about: worker.Command, run: worker.Run},
+		{name: "attach", summary: "take up a run whose coordinator ended early", about: attach.Command, run: attach.Run},
+		{name: "calibrate", summary: "measure the error of this client's times, which later reports state", about: calibrate.Command, run: calibrate.Run},
+		{name: "simple", summary: "send one request at a time to a simple model and print five results", about: simple.Command, run: simple.Run},
+		{name: "stress", summary: "send valid and invalid sequences to a model and check every response", about: stress.Command, run: stress.Run},
+		{name: "compare", summary: "compare two runs: how much they differ, and with what confidence", about: results.CompareCommand, run: results.Compare},
+		{name: "report", summary: "write one run, or two side by side, as an HTML page", about: results.ReportCommand, run: results.Report},
+		{name: "dash", summary: "show the saved runs in a browser", about: results.DashCommand, run: results.Dash},
+		{name: "rerun", summary: "repeat the run of a result", about: rerun.Command, run: rerun.Run},
+		{name: "history", summary: "list the runs saved on this machine", about: results.HistoryCommand, run: results.History},
+		{name: "tokenize", summary: "convert texts to token ids with a model's own tokenizer", about: tokenize.Command, run: tokenize.Run},
+		{name: "analyze-trace", summary: "describe how the requests of a trace share prefixes", about: trace.AnalyzeCommand, run: trace.Analyze},
+		{name: "synthesize-trace", summary: "write a trace with other prefixes, lengths or times", about: trace.SynthesizeCommand, run: trace.Synthesize},
+		{name: "inspect", summary: "list a server's models, or describe one and print a command that measures it", about: inspect.Command, run: inspect.Run},
+		{name: "doctor", summary: "check this machine for problems that would spoil a measurement", about: doctor.Command, run: doctor.Run},
+		{name: "serve", summary: "start the reference server, a server for trials and tests", about: serve.Command, run: serve.Run},
+		{name: "version", summary: "print the version of this program", about: aboutVersion, run: runVersion},
+		{name: "completion", summary: "print a completion script for a shell", about: about(completionHelp, option.Shells()...), run: runCompletion},
+		{name: "man", summary: "print the manual page of a command", about: aboutMan, run: runMan},
+		{name: "help", summary: "explain a command or show how to do a task", about: aboutHelp, run: runHelp},
 	}
 }
 
@@ -98,16 +100,24 @@ func (c row) do(p *command.IO, args []string) int {
 		if err = c.help(p, word); err == nil {
 			return command.ExitOK
 		}
-		fmt.Fprintf(p.FoldedErr(), "redline %s: %v\n", c.name, err)
+		fmt.Fprintf(p.FoldedErr(), "%s: %v\n", c.program(), err)
 	case errors.As(err, new(command.UsageError)):
-		fmt.Fprintf(p.FoldedErr(), "redline %s: %v; see redline %s --help\n", c.name, err, c.name)
+		fmt.Fprintf(p.FoldedErr(), "%s: %v; see %s --help\n", c.program(), err, c.program())
 	default:
-		fmt.Fprintf(p.FoldedErr(), "redline %s: %v\n", c.name, err)
+		fmt.Fprintf(p.FoldedErr(), "%s: %v\n", c.program(), err)
 	}
 	if err != nil && code == command.ExitOK {
 		return command.ExitError
 	}
 	return code
+}
+
+// program is how the command is started.
+func (c row) program() string {
+	if c.alone {
+		return c.name
+	}
+	return "redline " + c.name
 }
 
 // help prints help of the command for the user's terminal: the most used options, all of them, or those that are about a word.

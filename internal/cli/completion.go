@@ -6,7 +6,6 @@ import (
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/pacompat/flags"
-	"github.com/redline-bench/redline/internal/plan"
 )
 
 // runCompletion is `redline completion SHELL`.
@@ -15,7 +14,7 @@ func runCompletion(p *command.IO, args []string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	script, err := option.Completion(rest[0], described(), flags.Command(plan.PerfAnalyzer, ""))
+	script, err := option.Completion(rest[0], described(), flags.Command(flags.PerfAnalyzer, ""))
 	fmt.Fprint(p.Stdout, script)
 	return 0, err
 }

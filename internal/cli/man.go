@@ -8,7 +8,6 @@ import (
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/pacompat/flags"
-	"github.com/redline-bench/redline/internal/plan"
 )
 
 // manOptions are the options of `redline man`.
@@ -64,13 +63,13 @@ type manPage struct{ name, text string }
 
 // manPages returns the pages of the program, of each command and of perf_analyzer mode.
 func manPages(version string) []manPage {
-	source := flags.VersionLine(plan.Redline, version)
+	source := flags.VersionLine(flags.Redline, version)
 	main := option.Command{Summary: "load inference servers and measure them", Intro: overview()}
 	pages := []manPage{{"redline", main.ManPage("redline", source)}}
 	for _, c := range described() {
 		pages = append(pages, manPage{"redline-" + c.Name, c.ManPage("redline-"+c.Name, source)})
 	}
-	drop := flags.Command(plan.PerfAnalyzer, "")
+	drop := flags.Command(flags.PerfAnalyzer, "")
 	drop.Summary = "load an inference server with the options and the report of perf_analyzer"
 	return append(pages, manPage{"perf_analyzer", drop.ManPage("perf_analyzer", source)})
 }

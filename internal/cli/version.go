@@ -7,7 +7,6 @@ import (
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/pacompat/flags"
-	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/result"
 )
 
@@ -49,6 +48,6 @@ func runVersion(p *command.IO, args []string) (int, error) {
 			Native: p.Native, ResultSchema: result.Schema,
 		})
 	}
-	fmt.Fprintf(p.Stdout, "%s (%s %s/%s)\n", flags.VersionLine(plan.Redline, p.Version), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	fmt.Fprintf(p.Stdout, "%s (%s %s/%s)\n", flags.VersionLine(flags.Redline, p.Version), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	return 0, nil
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -43,9 +44,8 @@ type IO struct {
 }
 
 // ForRun is the IO of a measuring command under its options: where progress goes, and whether anything is printed at all.
-// The progress line stands under what is printed to the same terminal. In perf_analyzer mode it is shown only when stdout
-// is a terminal: other programs read that output. Signals are reported there too.
-func (p *IO) ForRun(opts plan.Outcome, program plan.Program, sigs *Signals) *IO {
+// The progress line stands under what is printed to the same terminal.
+func (p *IO) ForRun(opts plan.Outcome, sigs *Signals) *IO {
 	c := *p
 	switch {
 	case opts.Progress == "json":
@@ -61,21 +61,36 @@ func (p *IO) ForRun(opts plan.Outcome, program plan.Program, sigs *Signals) *IO 
 	if opts.Quiet {
 		c.Stdout, c.OutTerminal = io.Discard, false
 	}
-	if program == plan.PerfAnalyzer && !c.OutTerminal {
+	c.besideLine()
+	c.Stdout = c.Folded()
+	if opts.Progress != "json" { // a program reads the lines of JSON, and those between them
+		c.Stderr = c.FoldedErr()
+	}
+	sigs.announce(&c, func(_ os.Signal, nth int) {
+		fmt.Fprintln(c.Stderr, [...]string{"", "stopping: waiting for requests in flight (press Ctrl-C again to cancel them)", "canceling requests in flight", "ending at once"}[min(nth, 3)])
+	})
+	return &c
+}
+
+// ForPrograms is the IO of a run whose output other programs read: lines stay as they are, and progress is shown only when stdout is a
+// terminal. notice is what stdout says of the nth signal.
+func (p *IO) ForPrograms(sigs *Signals, notice func(sig os.Signal, nth int) string) *IO {
+	c := *p
+	if !c.OutTerminal {
 		c.Line = nil
 	}
-	c.Stderr = c.Line.Writer(p.Stderr)
-	if c.OutTerminal {
-		c.Stdout = c.Line.Writer(c.Stdout)
-	}
-	if c.exact = c.Stdout; program == plan.Redline {
-		c.Stdout = c.Folded()
-		if opts.Progress != "json" { // a program reads the lines of JSON, and those between them
-			c.Stderr = c.FoldedErr()
-		}
-	}
-	sigs.announce(&c, program)
+	c.besideLine()
+	sigs.announce(&c, func(sig os.Signal, nth int) { fmt.Fprintln(c.Stdout, notice(sig, nth)) })
 	return &c
+}
+
+// besideLine has the progress line stand under what is printed to the same terminal.
+func (p *IO) besideLine() {
+	p.Stderr = p.Line.Writer(p.Stderr)
+	if p.OutTerminal {
+		p.Stdout = p.Line.Writer(p.Stdout)
+	}
+	p.exact = p.Stdout
 }
 
 // Silenced returns a copy of p without output.

@@ -10,8 +10,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/redline-bench/redline/internal/pacompat/text"
-	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/term"
 )
 
@@ -106,20 +104,8 @@ func (p *IO) SignalContext() (context.Context, func()) {
 	return s.Soft, s.Stop
 }
 
-// announce has each signal reported on p, in the words of the program.
-func (s *Signals) announce(p *IO, program plan.Program) {
-	notice := func(sig os.Signal, nth int) {
-		if program == plan.Redline {
-			fmt.Fprintln(p.Stderr, [...]string{"", "stopping: waiting for requests in flight (press Ctrl-C again to cancel them)", "canceling requests in flight", "ending at once"}[min(nth, 3)])
-			return
-		}
-		last := text.ExitingNow
-		if nth == 1 {
-			last = text.Draining
-		}
-		number, _ := sig.(syscall.Signal)
-		fmt.Fprintf(p.Stdout, "%s\n%s\n", text.Interrupted(int(number)), last)
-	}
+// announce has each signal reported on p.
+func (s *Signals) announce(p *IO, notice func(sig os.Signal, nth int)) {
 	s.notice.Store(&notice)
 	s.line.Store(p.Line)
 }

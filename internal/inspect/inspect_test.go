@@ -135,7 +135,7 @@ func parse(t *testing.T, command string) *plan.Plan {
 		}
 		args = append(args, strings.Fields(p)...)
 	}
-	pl, _, err := flags.Parse(plan.Redline, "redline profile", args, nil)
+	pl, _, err := flags.Parse(flags.Redline, args, nil)
 	if err != nil {
 		t.Fatalf("%s: %v", command, err)
 	}

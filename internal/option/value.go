@@ -147,6 +147,21 @@ func OneOf[T ~string](to *T, words ...string) Value {
 	return v
 }
 
+// Word stores one of some words, which are written exactly so.
+func Word[T ~string](to *T, words ...T) Value {
+	names := make([]string, len(words))
+	for i, w := range words {
+		names[i] = string(w)
+	}
+	return Value{Default: string(*to), Words: names, Set: func(text string) error {
+		if !slices.Contains(names, text) {
+			return fmt.Errorf("is %s, not %q", alternatives(names), text)
+		}
+		*to = T(text)
+		return nil
+	}}
+}
+
 // alternatives joins words: "a, b or c".
 func alternatives(words []string) string {
 	last := len(words) - 1

@@ -9,13 +9,12 @@ import (
 // New returns a draft as a plan, or all its faults. Nothing changes a plan afterwards: With makes another one.
 func New(draft Plan) (*Plan, error) {
 	var f Faults
-	oneOf(&f, "program", draft.Program, Redline, PerfAnalyzer)
 	f.target(&draft.Target)
 	f.load(&draft.Load)
 	f.ranges(&draft.Load, draft.Measure.LatencyLimit > 0)
 	f.unless(draft.Load.Mode != PeriodicConcurrency || draft.Output.Export != "", "output.export is missing: a periodic load has no other report")
 	f.unless(draft.Segment.Valid(), "segment is %v: the number of a part is from 1 to the number of parts", draft.Segment)
-	f.unless(draft.Segment.Whole() || !draft.Load.PerThread && !draft.Load.MPI, "segment cannot be used with load.per_thread and load.mpi")
+	f.unless(draft.Segment.Whole() || !draft.Policies.PerThread && !draft.Load.MPI, "segment cannot be used with policies.per_thread and load.mpi")
 	f.input(&draft.Input)
 	f.measure(&draft.Measure)
 	oneOf(&f, "outcome.progress", draft.Outcome.Progress, "", "auto", "tui", "json", "none")

@@ -6,7 +6,6 @@ import "time"
 // lacks a model.
 func Default() Plan {
 	p := Plan{
-		Program: Redline,
 		Outcome: DefaultOutcome(),
 		Target:  Target{Kind: Triton, Call: Auto, Timeout: 600 * time.Second},
 		Load: Load{

@@ -3,8 +3,7 @@
 // A plan is plain data that survives JSON both ways. The command line makes it; nothing below reads a flag or
 // the environment. Options are checked where they are parsed, in the words of their program.
 //
-// Policy values say how a run decides where programs differ. Their zero values are redline's own way; the package
-// pacompat/manners sets those of perf_analyzer mode.
+// Policies say how a run decides where programs differ; their zero values are redline's own way.
 package plan
 
 import (
@@ -21,12 +20,13 @@ import (
 
 // Plan describes one run.
 type Plan struct {
-	Program Program `json:"program"`
 	Target  Target  `json:"target"`
 	Load    Load    `json:"load"`
 	Input   Input   `json:"input"`
 	Measure Measure `json:"measure"`
 	Output  Output  `json:"output"`
+	// Policies are those of another program.
+	Policies Policies `json:"policies,omitzero"`
 	// Segment is the part of the load that this process sends; the zero value is the whole. The rest of the plan, such as
 	// Load.Concurrency and Measure.RequestCount, is about the whole.
 	Segment segment.Segment `json:"segment,omitzero"`
@@ -42,16 +42,6 @@ type Plan struct {
 	// Secrets are the options whose values Public removed, as "-u" or "-H Authorization"; Complete takes the values again.
 	Secrets []string `json:"secrets,omitempty"`
 }
-
-// Program is the program whose command line, output and exit codes a run has. Only the packages of the command line and of
-// reports ask for it; all others read policy values.
-type Program string
-
-// The programs.
-const (
-	PerfAnalyzer Program = "perf_analyzer"
-	Redline      Program = "redline"
-)
 
 // Kind is a service kind.
 type Kind string
@@ -314,18 +304,6 @@ type Load struct {
 	ThinkTime pace.ThinkTime `json:"think_time,omitzero"`
 	// MPI: coordinate with the other ranks.
 	MPI bool `json:"mpi,omitempty"`
-
-	// PerThread is a policy: a closed loop is divided over threads, one for each synchronous request or MaxThreads for
-	// asynchronous ones. Each thread sends its share of a fixed number of requests and counts its own request ids.
-	PerThread bool `json:"per_thread,omitempty"`
-	// StopUnstable is a policy: an unstable level ends the search.
-	StopUnstable bool `json:"stop_unstable,omitempty"`
-	// AcceptUnstable is a policy: an unstable level of custom intervals is no failure of the run.
-	AcceptUnstable bool `json:"accept_unstable,omitempty"`
-	// BinarySteps is a policy: request rates add up as binary fractions, which may leave out the last level.
-	BinarySteps bool `json:"binary_steps,omitempty"`
-	// LenientIntervals is a policy: a number in a file of intervals ends at the first character that is no digit.
-	LenientIntervals bool `json:"lenient_intervals,omitempty"`
 }
 
 // Several tells whether the load has several concurrencies, or several rates; a range without an end has.
@@ -413,9 +391,6 @@ type Input struct {
 	SequenceIDRange uint64 `json:"sequence_id_range"`
 	Sequences       int    `json:"sequences"` // --num-of-sequences
 	SerialSequences bool   `json:"serial_sequences,omitempty"`
-	// OverlapSequences is a policy: asynchronous requests of a sequence may be in flight together also without a stream that
-	// keeps their order.
-	OverlapSequences bool `json:"overlap_sequences,omitempty"`
 	// FirstStream is a policy: a model without state gets the first stream of the input data alone.
 	FirstStream bool `json:"first_stream,omitempty"`
 }
@@ -455,19 +430,6 @@ type Measure struct {
 	ValidErrorRate float64 `json:"valid_error_rate,omitempty"`
 	// Calibrate measures the error of the times after the run, at the pace of each level.
 	Calibrate bool `json:"calibrate,omitempty"`
-
-	// EndedOnly is a policy: percentiles leave out requests that are in flight at the end of a window.
-	EndedOnly bool `json:"ended_only,omitempty"`
-	// NearestRank is a policy: a percentile is the latency at the nearest rank, not a value between two.
-	NearestRank bool `json:"nearest_rank,omitempty"`
-	// WholeTime is a policy: the rates of a fixed number of requests include the wait for the last response.
-	WholeTime bool `json:"whole_time,omitempty"`
-	// LimitStable is a policy: only a stable level can be over LatencyLimit.
-	LimitStable bool `json:"limit_stable,omitempty"`
-	// IgnoreWarmup is a policy: failures of the warm-up do not end the run.
-	IgnoreWarmup bool `json:"ignore_warmup,omitempty"`
-	// NeedStatistics is a policy: the run ends when the server's statistics cannot be read.
-	NeedStatistics bool `json:"need_statistics,omitempty"`
 }
 
 // DefaultErrorRate is the share of failed requests that a valid run may have unless the user says otherwise.

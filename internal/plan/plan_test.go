@@ -65,7 +65,6 @@ func TestPublicHidesSecretsAndKeepsTheRest(t *testing.T) {
 // complete is a plan in which every part has a value.
 func complete() plan.Plan {
 	return plan.Plan{
-		Program: plan.Redline,
 		Target: plan.Target{
 			Kind: plan.Triton, Protocol: plan.GRPC, URL: "me:s3cret@host:8001", Model: "simple", Call: plan.Async, Streaming: true,
 			Headers: []plan.Header{{Name: "Authorization", Value: " Bearer s3cret"}, {Name: "Accept", Value: " x"}},
@@ -75,14 +74,14 @@ func complete() plan.Plan {
 		Load: plan.Load{
 			Mode: plan.Concurrency, Concurrency: plan.IntRange{Start: 1, End: 4, Step: 1}, Rate: plan.FloatRange{Start: 1, End: 1, Step: 1},
 			Search: plan.Linear, Distribution: plan.Constant, MaxThreads: 16, Seed: 1<<64 - 1,
-			ThinkTime: pace.ThinkTime{Mean: time.Second, Spread: time.Millisecond}, PerThread: true,
+			ThinkTime: pace.ThinkTime{Mean: time.Second, Spread: time.Millisecond},
 		},
 		Input: plan.Input{
 			Batch: 1, Source: plan.Random, StringLength: 128, SharedMemory: plan.NoSharedMemory, SequenceLength: 20, Sequences: 4,
 			Shapes: map[string][]int64{"a": {1, 2}}, FirstStream: true,
 		},
-		Measure: plan.Measure{Window: plan.TimeWindows, Interval: 5 * time.Second, MinRequests: 50, MaxTrials: 10, Stability: 0.1, NearestRank: true},
-		Outcome: plan.DefaultOutcome(),
+		Measure: plan.Measure{Window: plan.TimeWindows, Interval: 5 * time.Second, MinRequests: 50, MaxTrials: 10, Stability: 0.1},
+		Outcome: plan.DefaultOutcome(), Policies: plan.Policies{NearestRank: true},
 	}
 }
 

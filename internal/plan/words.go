@@ -3,7 +3,6 @@ package plan
 // Words are the words that a plan has for its modes and kinds.
 func Words() []string {
 	return []string{
-		string(PerfAnalyzer), string(Redline),
 		string(Triton), string(OpenAI), string(TFServing), string(TorchServe), string(TritonCAPI), string(DynamicGRPC),
 		string(HTTP), string(GRPC),
 		string(Auto), string(Sync), string(Async),
@@ -13,6 +12,6 @@ func Words() []string {
 		string(Random), string(Zero), string(Directory), string(JSONFiles),
 		string(BinaryTensors), string(JSONTensors), string(NeedExtensions), string(NoExtensions),
 		string(NoSharedMemory), string(SystemSharedMemory), string(CUDASharedMemory),
-		string(TimeWindows), string(CountWindows),
+		string(TimeWindows), string(CountWindows), string(NamesOfTensors), string(NamesOfInputs),
 	}
 }

@@ -75,7 +75,7 @@ func TestAFailureEndsAFixedNumberOfRequests(t *testing.T) {
 func TestAServerThatNeverAnswersEndsTheRun(t *testing.T) {
 	f := func(name string, p *plan.Plan, edit func(*plan.Plan)) {
 		t.Run(name, func(t *testing.T) {
-			p.Measure.StopOnFailure = p.Program == plan.PerfAnalyzer
+			p.Measure.StopOnFailure = p.Policies.BareReport
 			p.Measure.Window, p.Measure.MinRequests = plan.CountWindows, 1000
 			p.Target.Timeout = 3 * time.Second
 			if p.Measure.StopOnFailure {

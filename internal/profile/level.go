@@ -62,7 +62,7 @@ func (r *Runner) visit(ctx context.Context, lv result.Level) outcome {
 func (r *Runner) outcomeOf(lv *result.Level, err error) outcome {
 	return outcome{
 		met: lv.Stable && !lv.OverLimit, stable: lv.Stable, err: err,
-		goOn: !r.Plan.Load.StopUnstable && !lv.Stable && !measure.OverLimit(&lv.Client, &r.Plan.Measure),
+		goOn: !r.Plan.Policies.StopUnstable && !lv.Stable && !measure.OverLimit(&lv.Client, &r.Plan.Measure),
 	}
 }
 
@@ -117,7 +117,7 @@ func (m *levelRun) warmUp(ctx context.Context) error {
 	}
 	err := m.untilIdle(ctx)
 	m.stop()
-	if failed, ok := errors.AsType[*LoadError](err); ok && failed.Stall == nil && m.Plan.Measure.IgnoreWarmup {
+	if failed, ok := errors.AsType[*LoadError](err); ok && failed.Stall == nil && m.Plan.Policies.IgnoreWarmup {
 		m.clear = true
 	} else if err != nil {
 		return err // some requests may still be in flight
@@ -222,7 +222,7 @@ func (m *levelRun) finish(cause error) error {
 		m.lv.Unfinished, m.lv.Stable, m.lv.Reason = true, false, "the level was not finished: "+cause.Error()
 	}
 	err := m.merge()
-	m.lv.OverLimit = measure.OverLimit(&m.lv.Client, rules) && (m.lv.Stable || !rules.LimitStable)
+	m.lv.OverLimit = measure.OverLimit(&m.lv.Client, rules) && (m.lv.Stable || !m.Plan.Policies.LimitStable)
 	m.lv.Accepted = m.lv.Stable && !m.lv.OverLimit || errors.Is(cause, run.ErrInterrupted) && m.lv.Client.Requests > 0
 	if cause == nil {
 		err = errors.Join(m.windowError(), err)
@@ -302,9 +302,9 @@ const recordsOption = "--profile-export-file"
 // judgment is the load that the level asked for, whose schedule began at a time, and how it is judged.
 func (m *levelRun) judgment(scheduled int64) *measure.Asked {
 	a := m.load
-	a.Fixed, a.Scheduled, a.Steady = m.finite(), scheduled, m.finite() && !m.Plan.Measure.WholeTime
+	a.Fixed, a.Scheduled, a.Steady = m.finite(), scheduled, m.finite() && !m.Plan.Policies.WholeTime
 	a.ThinkTime = m.Plan.Load.ThinkTime.Mean > 0
-	if m.Plan.Load.PerThread {
+	if m.Plan.Policies.PerThread {
 		a.Threads = max(1, m.Plan.Load.MaxThreads)
 	}
 	a.Pulse, a.MaxProcs = m.pulse, runtime.GOMAXPROCS(0)

@@ -78,7 +78,7 @@ func (r *Runner) closedLoop(o *run.Order, limit int, idle bool) *engine.Closed {
 		c.Concurrency = 0
 	}
 	switch {
-	case !r.Plan.Load.PerThread:
+	case !r.Plan.Policies.PerThread:
 	case !r.Async:
 		c.LimitParts = concurrency
 	default:
@@ -142,7 +142,7 @@ func (r *Runner) asked(o *run.Order) (a measure.Asked) {
 // plan allows it without one, unless the user asks for serial sequences or calls are synchronous.
 func (r *Runner) turns() engine.Order {
 	switch {
-	case r.Plan.Input.SerialSequences, r.Async && !r.Plan.Input.OverlapSequences && !r.streamed():
+	case r.Plan.Input.SerialSequences, r.Async && !r.Plan.Policies.OverlapSequences && !r.streamed():
 		return engine.Serial
 	case r.Async:
 		return engine.Random

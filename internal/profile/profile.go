@@ -148,7 +148,7 @@ func (r *Runner) run(ctx, hard context.Context) error {
 // readGaps reads the file of custom intervals.
 func (r *Runner) readGaps(ctx context.Context) (err error) {
 	if r.Plan.Load.Mode == plan.CustomIntervals {
-		r.gaps, err = readIntervals(ctx, r.Plan.Load.Intervals, r.Plan.Load.LenientIntervals)
+		r.gaps, err = readIntervals(ctx, r.Plan.Load.Intervals, r.Plan.Policies.LenientIntervals)
 	}
 	return err
 }
@@ -234,6 +234,6 @@ func (r *Runner) setup() measure.Setup {
 		Batch: r.Plan.Input.Batch, FromSend: r.Plan.Measure.FromSend,
 		Open:       r.Plan.Load.Mode != plan.Concurrency && r.Plan.Load.Mode != plan.SessionConcurrency,
 		Percentile: r.Plan.Measure.Percentile, Streaming: r.Plan.Target.Streaming || r.Streams,
-		EndedOnly: r.Plan.Measure.EndedOnly, NearestRank: r.Plan.Measure.NearestRank,
+		EndedOnly: r.Plan.Policies.EndedOnly, NearestRank: r.Plan.Policies.NearestRank,
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/internal/engine"
-	"github.com/redline-bench/redline/internal/pacompat/manners"
+	"github.com/redline-bench/redline/internal/pacompat/flags"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/profile"
 	"github.com/redline-bench/redline/internal/record"
@@ -38,7 +38,11 @@ func (j *journal) Warn(w profile.Warning)               { j.warnings = append(j.
 // perfPlan is basePlan in perf_analyzer mode.
 func perfPlan() *plan.Plan {
 	p := basePlan()
-	manners.PerfAnalyzer(p)
+	mode, _, err := flags.Parse(flags.PerfAnalyzer, []string{"-m", "x"}, nil)
+	if err != nil {
+		panic(err)
+	}
+	p.Target, p.Policies = mode.Target, mode.Policies
 	return p
 }
 
@@ -169,10 +173,10 @@ func TestUnstableFirstLevelFails(t *testing.T) {
 		slower := &testkit.Service{Answer: func(n int64) (time.Duration, error) { return time.Duration(n+1) * 100 * time.Microsecond, nil }}
 		res, _, err := runPlan(t, p, slower, nil)
 		if !errors.Is(err, profile.ErrUnstable) {
-			t.Errorf("%s: %v", p.Program, err)
+			t.Errorf("%+v: %v", p.Policies, err)
 		}
 		if len(res.Levels) != 1 || res.Levels[0].Stable || res.Levels[0].Reason == "" || res.Levels[0].Client.Requests == 0 {
-			t.Errorf("%s: the unstable level must be kept with its numbers: %+v", p.Program, res.Levels)
+			t.Errorf("%+v: the unstable level must be kept with its numbers: %+v", p.Policies, res.Levels)
 		}
 	}
 }

@@ -23,7 +23,7 @@ func (r *Runner) search(ctx context.Context) error {
 		return r.visit(ctx, result.Level{Mode: load.Mode, Concurrency: load.Sessions}).fail()
 	case load.Mode == plan.CustomIntervals:
 		o := r.visit(ctx, result.Level{Mode: load.Mode, Rate: float64(pace.MeanRate(r.gaps))})
-		if load.AcceptUnstable {
+		if r.Plan.Policies.AcceptUnstable {
 			return o.err
 		}
 		return o.fail()
@@ -35,7 +35,7 @@ func (r *Runner) search(ctx context.Context) error {
 		return binary(load.Rate.Start, load.Rate.End, load.Rate.Step, half, r.rate(ctx))
 	case load.Mode == plan.RequestRate:
 		next := addDecimal
-		if load.BinarySteps {
+		if r.Plan.Policies.BinarySteps {
 			next = add[float64]
 		}
 		return linear(load.Rate.Start, load.Rate.End, load.Rate.Step, next, r.rate(ctx))

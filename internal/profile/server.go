@@ -33,7 +33,7 @@ func (r *Runner) stats(ctx context.Context) ([]service.ModelStats, error) {
 
 // statsFailed ends a run that needs the server's statistics; others go on without them.
 func (r *Runner) statsFailed(err error) error {
-	if r.Plan.Measure.NeedStatistics {
+	if r.Plan.Policies.NeedStatistics {
 		return &StatsError{err}
 	}
 	r.Observer.Warn(Warning{Kind: StatisticsFailed, Text: err.Error(), Model: r.Model.Name})

@@ -94,7 +94,7 @@ func TestOverheadOfAnOpenLoop(t *testing.T) {
 	f := func(perThread bool, low, high float64) {
 		t.Helper()
 		p := ratePlan(100, plan.Constant, 0)
-		p.Load.MaxThreads, p.Load.PerThread = 1, perThread
+		p.Load.MaxThreads, p.Policies.PerThread = 1, perThread
 		res, _, err := runPlan(t, p, pinned(20*time.Millisecond), nil)
 		if err != nil {
 			t.Fatal(err)

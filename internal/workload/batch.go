@@ -24,9 +24,9 @@ func (d *Data) inputsAt(stream []step, start int) ([]tensor.Tensor, error) {
 				continue
 			}
 			if spec.Optional {
-				return nil, &BatchError{SharedOptional.With()}
+				return nil, dataError("every input needs data with --shared-memory, also optional inputs")
 			}
-			return nil, dataError(NoData, spec.Name)
+			return nil, dataError(noData, spec.Name)
 		}
 		tensors = append(tensors, d.join(spec, first.shape, func(k int) []byte {
 			return stream[(start+k)%len(stream)].in[i].data
@@ -44,15 +44,15 @@ func (d *Data) shared() bool {
 func agree(spec service.TensorSpec, a, b *datum) error {
 	switch {
 	case a.set != b.set:
-		return &BatchError{MixedOptional.With()}
+		return dataError(OtherInputs)
 	case !sameShape(a.shape, b.shape):
-		return &BatchError{MixedShapes.With(spec.Name, a.shape, b.shape)}
+		return dataError("input %s has the shapes %s and %s, which cannot be in one batch: use -b 1", spec.Name, a.shape, b.shape)
 	case !spec.ShapeTensor || !a.set:
 		return nil
 	case len(a.data) != len(b.data):
-		return &BatchError{ShapeBytes.With()}
+		return dataError("shape tensors of one batch must be equal, but their sizes differ")
 	case !bytes.Equal(a.data, b.data):
-		return &BatchError{ShapeContent.With()}
+		return dataError("shape tensors of one batch must be equal, but their values differ")
 	}
 	return nil
 }

@@ -32,10 +32,10 @@ func (f *files) tensor(v jsonscan.Value, spec service.TensorSpec, at place, outp
 		}
 		var ok bool
 		if content, ok = v.Get("content"); !ok {
-			return datum{}, dataError(NoContent, at.stream, at.step)
+			return datum{}, dataError(`a tensor in step %[2]d of stream %[1]d has neither "content" nor "b64"`, at.stream, at.step)
 		}
 	default:
-		return datum{}, dataError(Malformed)
+		return datum{}, dataError(malformed)
 	}
 	data, err := f.content(content, spec, at)
 	if err != nil {
@@ -58,13 +58,13 @@ func verbatim(v jsonscan.Value, spec service.TensorSpec) (datum, bool) {
 
 func dimensions(v jsonscan.Value) (tensor.Shape, error) {
 	if v.Kind() != jsonscan.Array && v.Kind() != jsonscan.Null {
-		return nil, dataError(BadShape)
+		return nil, dataError(badShape)
 	}
 	shape := tensor.Shape{}
 	for e := range v.Elements() {
 		d, ok := e.Int64()
 		if !ok || d < math.MinInt32 || d > math.MaxInt32 {
-			return nil, dataError(BadShape)
+			return nil, dataError(badShape)
 		}
 		shape = append(shape, d)
 	}
@@ -83,10 +83,10 @@ func (f *files) content(v jsonscan.Value, spec service.TensorSpec, at place) ([]
 	}
 	code, ok := v.Get("b64")
 	if !ok {
-		return nil, dataError(BadValues, at.stream, at.step)
+		return nil, dataError(`a tensor in step %[2]d of stream %[1]d must be a list of values, or {"b64": "..."}`, at.stream, at.step)
 	}
 	if code.Kind() != jsonscan.String {
-		return nil, dataError(BadBase64, at.stream, at.step)
+		return nil, dataError(`"b64" in step %[2]d of stream %[1]d must be a string`, at.stream, at.step)
 	}
 	f.scratch = code.AppendText(f.scratch[:0])
 	return decode(f.scratch), nil
@@ -120,7 +120,7 @@ func check(spec service.TensorSpec, shape tensor.Shape, data []byte, output bool
 		if output {
 			return datum{set: true, data: data}, nil
 		}
-		return datum{}, dataError(OpenShape, spec.Name, spec.Shape)
+		return datum{}, dataError(`input %s has the variable shape %s: add "shape" to its data, or use --shape`, spec.Name, spec.Shape)
 	}
 	if !spec.Shape.Accepts(shape) {
 		return datum{}, dataError(OtherShape, shape, spec.Name, spec.Shape)

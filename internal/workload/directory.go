@@ -15,11 +15,11 @@ import (
 func (d *Data) readDirectory(dir string) error {
 	files, err := os.ReadDir(dir)
 	if err != nil {
-		return &DataError{SentenceError: UnreadFolder.With(dir), Path: dir, Err: err}
+		return &DataError{Fault: "the folder %s cannot be read", Args: []any{dir}, Path: dir, Err: err}
 	}
 	for _, f := range files {
 		if find(d.inputs, f.Name()) < 0 && find(d.outputs, f.Name()) < 0 {
-			return dataError(StrangeFile, f.Name())
+			return dataError("the file %s has the name of no input or output of the model: rename or remove it", f.Name())
 		}
 	}
 	s := step{in: make([]datum, len(d.inputs))}
@@ -55,23 +55,23 @@ func readTensor(dir string, spec service.TensorSpec, role string) (datum, error)
 	path := dir + "/" + spec.Name
 	data, err := os.ReadFile(path)
 	if errors.Is(err, syscall.EISDIR) {
-		return datum{}, &DataError{SentenceError: FolderForTensor.With(path), Path: path, Err: err}
+		return datum{}, &DataError{Fault: "%s is a folder: a tensor needs a file", Args: []any{path}, Path: path, Err: err}
 	}
 	if err != nil {
-		return datum{}, &DataError{SentenceError: UnreadTensor.With(path), Path: path, Err: err}
+		return datum{}, &DataError{Fault: "the file %s cannot be opened", Args: []any{path}, Path: path, Err: err}
 	}
 	if len(data) == 0 {
-		return datum{}, &DataError{SentenceError: EmptyFile.With(path), Path: path}
+		return datum{}, &DataError{Fault: "the file %s is empty", Args: []any{path}, Path: path}
 	}
 	if spec.Type == tensor.Bytes {
 		framed, lines := frameLines(data)
 		if want := spec.Shape.Elements(); want >= 0 && lines != want {
-			return datum{}, dataError(FileElements, role, spec.Name, lines, want)
+			return datum{}, dataError("the data of %s %s has %d elements, but the model needs %d", role, spec.Name, lines, want)
 		}
 		return datum{set: true, shape: spec.Shape, data: framed}, nil
 	}
 	if want := tensor.ByteSize(spec.Type, spec.Shape); want >= 0 && int64(len(data)) != want {
-		return datum{}, dataError(FileBytes, role, spec.Name, len(data), want)
+		return datum{}, dataError("the data of %s %s has %d bytes, but the model needs %d", role, spec.Name, len(data), want)
 	}
 	return datum{set: true, shape: spec.Shape, data: data}, nil
 }

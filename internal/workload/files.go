@@ -45,7 +45,7 @@ func (d *Data) readFiles(paths []string) error {
 func (d *Data) nothing() error {
 	for _, spec := range d.inputs {
 		if !spec.Optional {
-			return &DataError{SentenceError: NoData.With(spec.Name), Err: ErrNoSteps}
+			return &DataError{Fault: noData, Args: []any{spec.Name}, Err: ErrNoSteps}
 		}
 	}
 	return &DataError{Err: ErrNoSteps}
@@ -58,16 +58,15 @@ func parseFile(path string) (jsonscan.Value, error) {
 		err = nil // only the first may be a directory; another one reads as an empty file
 	}
 	if err != nil {
-		return nil, &DataError{SentenceError: Unreadable.With(err), Path: path, Err: err}
+		return nil, &DataError{Fault: "the file cannot be read: %v", Args: []any{err}, Path: path, Err: err}
 	}
 	root, err := jsonscan.Parse(text)
 	if err != nil {
-		e := &DataError{Path: path, Err: err}
+		at := 0
 		if syntax, ok := errors.AsType[*jsonscan.SyntaxError](err); ok {
-			e.Code, e.Offset = int(syntax.Code), syntax.Offset
+			at = syntax.Offset
 		}
-		e.SentenceError = NotJSON.With(e.Offset)
-		return nil, e
+		return nil, &DataError{Fault: "not valid JSON at byte %d: check the file with a JSON validator", Args: []any{at}, Path: path, Err: err}
 	}
 	return root, nil
 }
@@ -79,10 +78,10 @@ func (f *files) read(path string) error {
 	}
 	data, ok := root.Get("data")
 	if !ok {
-		return dataError(NoDataMember)
+		return dataError(`the file has no "data": write {"data": [...]}`)
 	}
 	if !list(data) {
-		return dataError(Malformed)
+		return dataError(malformed)
 	}
 	want, validates := root.Get("validation_data")
 	return pairs(data, want, validates, f.entry)
@@ -117,7 +116,7 @@ func pairs(data, want jsonscan.Value, validates bool, fn func(i int, entry, want
 func (f *files) entry(i int, entry, want jsonscan.Value) error {
 	many := entry.Kind() == jsonscan.Array
 	if f.started && many != f.many && (f.many || i == 0) {
-		return dataError(Mixed)
+		return dataError(`"data" has both objects and lists: write objects for one stream, or lists for several`)
 	}
 	if !f.started {
 		f.many = many
@@ -153,7 +152,7 @@ func (f *files) step(v, want jsonscan.Value) error {
 // tensors reads the members of a step. An array or null in its place has none.
 func (f *files) tensors(v jsonscan.Value, specs []service.TensorSpec, at place, output bool) ([]datum, error) {
 	if v.Kind() != jsonscan.Object && v.Kind() != jsonscan.Array && v.Kind() != jsonscan.Null {
-		return nil, dataError(Malformed)
+		return nil, dataError(malformed)
 	}
 	members := make([]jsonscan.Value, len(specs))
 	unknown := ""
@@ -176,11 +175,11 @@ func (f *files) tensors(v jsonscan.Value, specs []service.TensorSpec, at place, 
 				return nil, err
 			}
 		case !spec.Optional:
-			return nil, dataError(NoTensor, spec.Name, at.stream, at.step)
+			return nil, dataError("there is no tensor %s in step %[3]d of stream %[2]d", spec.Name, at.stream, at.step)
 		}
 	}
 	if unknown != "" {
-		return nil, dataError(UnknownTensor, unknown)
+		return nil, dataError("the model has no input or output %q", unknown)
 	}
 	return data, nil
 }

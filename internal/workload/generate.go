@@ -47,7 +47,7 @@ func (d *Data) randomBytes() int {
 
 func generate(spec service.TensorSpec, in plan.Input) ([]byte, error) {
 	if spec.ShapeTensor {
-		return nil, dataError(NoShapeValues, spec.Name)
+		return nil, dataError("no data can be made for the shape tensor %s: give it with --input-data", spec.Name)
 	}
 	count := spec.Shape.Elements()
 	if count < 0 {
@@ -60,7 +60,7 @@ func generate(spec service.TensorSpec, in plan.Input) ([]byte, error) {
 	case spec.Type == tensor.Bytes:
 		each = 4 + int64(in.StringLength)
 	case each == 0:
-		return nil, dataError(NoRandom, spec.Name, spec.Type)
+		return nil, dataError("no data can be made for input %s of type %s: give it with --input-data", spec.Name, spec.Type)
 	}
 	if each > maxGenerated || count > maxGenerated/each {
 		return nil, dataError("input %s with shape %s is too large: more than 16 GiB of data would be generated", spec.Name, spec.Shape)
@@ -76,7 +76,7 @@ func generate(spec service.TensorSpec, in plan.Input) ([]byte, error) {
 }
 
 func dynamic(spec service.TensorSpec) error {
-	return dataError(VariableShape, spec.Name)
+	return dataError("input %s has a variable shape: give its dimensions with --shape", spec.Name)
 }
 
 // source gives each input its own values, the same in every run with the same seed.

@@ -52,7 +52,7 @@ func LoadFor(in plan.Input, m *service.Model, mode plan.Mode, warmup int) (*Data
 		return nil, err
 	}
 	if len(d.streams) != 1 {
-		return nil, dataError(SeveralStreams)
+		return nil, dataError(`"data" must have one stream: write the steps into "data" itself, not into lists inside of it`)
 	}
 	if mode == plan.FixedSchedule {
 		return d, d.takeTimes(warmup)

@@ -34,7 +34,7 @@ func (s *span) start(i int) int { return i * s.stride % len(s.steps) }
 //
 // A model without state gets all streams, one after the other, or the first one alone: see plan.Input.FirstStream.
 //
-// Errors are *BatchError where steps do not fit together, *DataError where there are none, else the service's.
+// Errors are *DataError where steps do not fit together or there are none, else the service's.
 func Prepare(ctx context.Context, svc service.Service, d *Data) (*Requests, error) {
 	streams := d.streams
 	if !d.sequence {

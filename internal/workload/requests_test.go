@@ -94,20 +94,20 @@ func TestBatchErrors(t *testing.T) {
 		in := fromJSON(t, text)
 		in.Batch = 2
 		_, err := workload.Prepare(t.Context(), &fake{}, load(t, in, m))
-		var e *workload.BatchError
+		var e *workload.DataError
 		if !errors.As(err, &e) || said(err) != want {
 			t.Errorf("got %v\nwant %s", err, want)
 		}
 	}
 	f(model(tensor.FP32, -1), `{"data":[{"IN":{"content":[1.0],"shape":[1]}},{"IN":{"content":[1.0,2.0],"shape":[2]}}]}`,
-		"can not batch tensors with different shapes together (input 'IN' expected shape [1] and received [2]")
-	const sets = "For batch sizes larger than 1, the same set of inputs must be specified for each batch. You cannot use different set of optional inputs for each individual batch."
+		"input IN has the shapes [1] and [2], which cannot be in one batch: use -b 1")
+	const sets = "the requests of one batch must have data for the same inputs: use -b 1, or give the same optional inputs in every step"
 	f(pair(true, false), `{"data":[{"A":[1,2],"B":[1,2]},{"B":[1,2]}]}`, sets)
 	f(pair(true, false), `{"data":[{"B":[1,2]},{"A":[1,2],"B":[1,2]}]}`, sets)
-	f(pair(false, true), `{"data":[{"A":[1,2],"B":[1,2]},{"A":[1,3],"B":[1,2]}]}`, "The shape tensors should be identical in a batch (mismatch in content)")
+	f(pair(false, true), `{"data":[{"A":[1,2],"B":[1,2]},{"A":[1,3],"B":[1,2]}]}`, "shape tensors of one batch must be equal, but their values differ")
 	words := pair(false, true)
 	words.Inputs[1].Type = tensor.Bytes
-	f(words, `{"data":[{"A":["a","b"],"B":[1,2]},{"A":["a","bc"],"B":[1,2]}]}`, "The shape tensors should be identical in a batch (mismatch in size)")
+	f(words, `{"data":[{"A":["a","b"],"B":[1,2]},{"A":["a","bc"],"B":[1,2]}]}`, "shape tensors of one batch must be equal, but their sizes differ")
 }
 
 func TestShapeTensorsAndOptionalInputs(t *testing.T) {
@@ -147,7 +147,7 @@ func TestPlaces(t *testing.T) {
 	}
 	in.SharedMemory = plan.SystemSharedMemory
 	_, err := workload.Prepare(t.Context(), &fake{}, load(t, in, m))
-	if !errors.As(err, new(*workload.BatchError)) || said(err) != "Shared memory support in Perf Analyzer does not support optional inputs at this time" {
+	if !errors.As(err, new(*workload.DataError)) || said(err) != "every input needs data with --shared-memory, also optional inputs" {
 		t.Errorf("got %v", err)
 	}
 }

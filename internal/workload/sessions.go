@@ -72,12 +72,12 @@ func (d *Data) Sessions(svc service.Messenger, least int, part segment.Segment, 
 		s.list[k] = append(s.list[k], i)
 	}
 	if len(s.list) < least {
-		return nil, dataError(FewSessions, len(s.list), least)
+		return nil, dataError("the input data has %d sessions, fewer than --session-concurrency %d: add sessions, or lower the number", len(s.list), least)
 	}
 	for _, steps := range s.list {
 		for _, i := range steps[:len(steps)-1] {
 			if !d.turns[i].delayed {
-				return nil, dataError(NoDelay, i)
+				return nil, dataError(`step %d has no "delay", but its session has a later step`, i)
 			}
 		}
 	}
@@ -93,7 +93,7 @@ func (s *Sessions) messages(step int) (jsonscan.Value, error) {
 			return m, nil
 		}
 	}
-	return nil, dataError(NoMessages, body)
+	return nil, dataError("a request is not a JSON object with a list \"messages\": %s", body)
 }
 
 // Turns is the number of all requests.

@@ -149,12 +149,12 @@ func TestSessionErrors(t *testing.T) {
 		}
 	}
 	two := step("b", "", "x")
-	f("The input data file contains 1 unique session IDs, which is fewer than the required session concurrency level of 2.", data(step("a", "", "x")))
-	f("Missing 'delay' input for payload with index 0", data(step("a", "", "x"), two, step("a", "", "y")))
-	f("missing tensor session_id", data(`{"payload":[{"messages":[]}]}`, two))
-	f("unable to find uint64_t data in json", data(step("a", "1.5", "x"), two))
-	f("Request body must be an object and it must have a 'messages' field that is an array. Request body:\n\n{\"prompt\":1}", data(`{"payload":[{"prompt":1}],"session_id":["a"]}`, two))
-	f("Expected input data JSON to have one stream.", `{"data":[[`+two+`],[`+two+`]]}`)
+	f("the input data has 1 sessions, fewer than --session-concurrency 2: add sessions, or lower the number", data(step("a", "", "x")))
+	f(`step 0 has no "delay", but its session has a later step`, data(step("a", "", "x"), two, step("a", "", "y")))
+	f("there is no tensor session_id in step 0 of stream 0", data(`{"payload":[{"messages":[]}]}`, two))
+	f("element 0 does not fit the datatype UINT64", data(step("a", "1.5", "x"), two))
+	f(`a request is not a JSON object with a list "messages": {"prompt":1}`, data(`{"payload":[{"prompt":1}],"session_id":["a"]}`, two))
+	f(`"data" must have one stream: write the steps into "data" itself, not into lists inside of it`, `{"data":[[`+two+`],[`+two+`]]}`)
 }
 
 func TestFixedScheduleOrdersByTime(t *testing.T) {

@@ -15,7 +15,7 @@ type Source interface {
 
 // Sources hands out one source a slot and keeps it over all levels, so that request ids and sequences go on.
 //
-// With plan.Load.PerThread request ids count by thread, so slots share a cursor where there are more slots than threads.
+// With plan.Policies.PerThread request ids count by thread, so slots share a cursor where there are more slots than threads.
 type Sources struct {
 	requests  *Requests
 	sequences *Sequences // nil for models without state
@@ -67,7 +67,7 @@ func NewSources(r *Requests, m *service.Model, p *plan.Plan, async bool, threadO
 	}
 	levels := p.Load.Concurrency
 	beyond := max(levels.Start, levels.End) > p.Load.MaxThreads || levels.End == 0
-	if f.open || p.Load.PerThread && async && p.Load.Mode == plan.Concurrency && beyond {
+	if f.open || p.Policies.PerThread && async && p.Load.Mode == plan.Concurrency && beyond {
 		f.threads = p.Load.MaxThreads
 	}
 	if m.Sequential() {

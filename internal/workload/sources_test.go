@@ -34,6 +34,7 @@ func TestIDsOfThreads(t *testing.T) {
 	model := &service.Model{Inputs: []service.TensorSpec{{Name: "IN", Type: tensor.Int32, Shape: tensor.Shape{1}}}}
 	stateful := *model
 	stateful.Scheduler = service.SequenceBatcher
+	threads := true
 	f := func(name string, m *service.Model, load plan.Load, slots, rounds int, want ...[2]uint64) {
 		t.Helper()
 		in := plan.Input{Batch: 1, Source: plan.Zero, SequenceLength: 20, SequenceStartID: 1, SequenceIDRange: 1 << 31, Sequences: slots}
@@ -45,21 +46,21 @@ func TestIDsOfThreads(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := &plan.Plan{Load: load, Input: in}
+		p := &plan.Plan{Load: load, Input: in, Policies: plan.Policies{PerThread: threads}}
 		if diff := cmp.Diff(want, ids(workload.NewSources(r, m, p, true, engine.WorkerOf), slots, rounds)); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
 	closed := plan.Load{Mode: plan.Concurrency, MaxThreads: 2}
 	closed.Concurrency.Start, closed.Concurrency.End = 3, 3
-	whole := closed
-	closed.PerThread = true
 	few := closed
 	few.MaxThreads = 16
 	rate := plan.Load{Mode: plan.RequestRate, MaxThreads: 2}
 	f("as many threads as slots", model, few, 3, 2, [2]uint64{0, 0}, [2]uint64{1, 0}, [2]uint64{2, 0}, [2]uint64{0, 1}, [2]uint64{1, 1}, [2]uint64{2, 1})
 	f("slots share threads", model, closed, 3, 2, [2]uint64{0, 0}, [2]uint64{1, 0}, [2]uint64{0, 1}, [2]uint64{0, 2}, [2]uint64{1, 1}, [2]uint64{0, 3})
-	f("slots on their own", model, whole, 3, 1, [2]uint64{0, 0}, [2]uint64{1, 0}, [2]uint64{2, 0})
+	threads = false
+	f("slots on their own", model, closed, 3, 1, [2]uint64{0, 0}, [2]uint64{1, 0}, [2]uint64{2, 0})
+	threads = true
 	f("sequences in closed loop", &stateful, closed, 3, 2, [2]uint64{0, 0}, [2]uint64{1, 0}, [2]uint64{0, 0}, [2]uint64{0, 1}, [2]uint64{1, 1}, [2]uint64{0, 1})
 	f("sequences in open loop", &stateful, rate, 3, 2, [2]uint64{0, 0}, [2]uint64{0, 0}, [2]uint64{1, 0}, [2]uint64{0, 1}, [2]uint64{0, 1}, [2]uint64{1, 1})
 }

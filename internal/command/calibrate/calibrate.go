@@ -150,12 +150,9 @@ func runGrid(p *command.IO, args []string) (int, error) {
 
 // runProfile is `redline calibrate profile`.
 func runProfile(p *command.IO, args []string) (int, error) {
-	pl, _, err := flags.Parse(plan.Redline, "redline "+Profile, args, p.Secrets)
-	if errors.Is(err, option.ErrHelp) {
-		return 0, err
-	}
+	pl, _, err := flags.Parse(flags.Redline, args, p.Secrets)
 	if err != nil {
-		return profile.UsageFailed(p, plan.Redline, err), nil
+		return 0, err
 	}
 	return RunPlan(p, pl)
 }

@@ -60,7 +60,7 @@ func (s *session) run() (int, error) {
 	if err := out.CheckRules(sample); err != nil {
 		return 0, command.Usage(err)
 	}
-	s.IO = s.IO.ForRun(opts, plan.Redline, s.sigs)
+	s.IO = s.IO.ForRun(opts, s.sigs)
 	defer s.traffic.Close()
 	if err := s.traffic.Start(s.IO, s.sigs, s.outcome); err != nil {
 		return s.failed(err), nil

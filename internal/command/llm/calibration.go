@@ -43,7 +43,7 @@ func ReadCalibration(own json.RawMessage, args []string, secrets *secret.Set) (c
 	case c.opts.Fleet.Workers != "":
 		return c, errors.New("--workers is for runs and searches; a calibration makes its load on one machine")
 	}
-	c.plan = &plan.Plan{Program: plan.Redline, Target: plan.Target{Kind: plan.OpenAI, URL: c.opts.addresses()[0], Model: c.opts.model()}}
+	c.plan = &plan.Plan{Target: plan.Target{Kind: plan.OpenAI, URL: c.opts.addresses()[0], Model: c.opts.model()}}
 	return c, nil
 }
 

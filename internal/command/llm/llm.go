@@ -53,7 +53,7 @@ func start(p *command.IO, sigs *command.Signals, t traffic, line string, w worke
 	}
 	// Answers are read and let go, so collecting often is cheap, and the program stays small beside the server it loads.
 	defer debug.SetGCPercent(debug.SetGCPercent(50))
-	r.IO, r.sigs, r.tracing = p.ForRun(t.opts.Outcome, plan.Redline, sigs), sigs, out.Tracing("")
+	r.IO, r.sigs, r.tracing = p.ForRun(t.opts.Outcome, sigs), sigs, out.Tracing("")
 	connectFleet := func() error { return r.workers.connect(&r.traffic) }
 	gather := func() error { return r.workers.gather(&r.traffic, "llm") }
 	if err := command.InOrder(connectFleet, r.start, gather); err != nil {

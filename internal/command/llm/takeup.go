@@ -62,9 +62,9 @@ func Collect(p *command.IO, sigs *command.Signals, t *Taken) (int, error) {
 	if r.traffic, err = t.read(p); err != nil {
 		return 0, err
 	}
-	r.IO, r.sigs = p.ForRun(r.opts.Outcome, plan.Redline, sigs), sigs
+	r.IO, r.sigs = p.ForRun(r.opts.Outcome, sigs), sigs
 	r.urls = r.opts.addresses()
-	r.plan = &plan.Plan{Program: plan.Redline, Target: plan.Target{Kind: plan.OpenAI, URL: r.urls[0], Model: r.opts.model()}}
+	r.plan = &plan.Plan{Target: plan.Target{Kind: plan.OpenAI, URL: r.urls[0], Model: r.opts.model()}}
 	if r.outcome, err = outcome.Open(p, r.opts.Outcome, "llm", t.Line); err == nil {
 		err = r.outcome.CheckRules(r.opts.sample(r.load.Goodput))
 	}

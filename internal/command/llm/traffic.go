@@ -264,7 +264,7 @@ func (r *traffic) target() error {
 	}
 	t.Tracing = r.tracing
 	r.plan = &plan.Plan{
-		Program: plan.Redline, Segment: o.Segment, Target: t, Load: plan.Load{ThinkTime: o.ThinkTime}, Input: plan.Input{Batch: 1, SharedMemory: plan.NoSharedMemory},
+		Segment: o.Segment, Target: t, Load: plan.Load{ThinkTime: o.ThinkTime}, Input: plan.Input{Batch: 1, SharedMemory: plan.NoSharedMemory},
 	}
 	return nil
 }

@@ -36,7 +36,7 @@ var _ class.Class = (*Class)(nil)
 // ParseClass reads the options of a class, which has the outcome, the result file and the workers of the whole run. alone: no other class
 // runs beside it, so it may have several levels.
 func ParseClass(p *command.IO, sigs *command.Signals, args []string, whole *plan.Plan, alone bool) (*Class, error) {
-	pl, notes, err := flags.Parse(plan.Redline, "redline run", args, p.Secrets)
+	pl, notes, err := flags.Parse(flags.Redline, args, p.Secrets)
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/redline-bench/redline/internal/command/profile/traffic"
 	"github.com/redline-bench/redline/internal/pacompat/export"
-	"github.com/redline-bench/redline/internal/pacompat/kinds"
 	"github.com/redline-bench/redline/internal/pacompat/text"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/report"
@@ -16,18 +15,14 @@ import (
 	"github.com/redline-bench/redline/internal/service"
 )
 
-// exportConfig says how the export reads the content of requests and responses. perf_analyzer exports the content for some
-// kinds; for the others it exports names without data, and so does perf_analyzer mode.
+// exportConfig says how the export reads the content of requests and responses.
 func (s *session) exportConfig() export.Config {
-	inputs := s.Inputs()
-	c := export.Config{Inputs: inputs, Outputs: s.Service.Outputs, Names: outputNames(s.Model)}
-	words := kinds.Of(s.Plan.Target.Kind)
-	if s.Plan.Program == plan.Redline || !words.ExportsNames {
-		return c
+	c := export.Config{Inputs: s.Inputs(), Outputs: s.Service.Outputs, Names: outputNames(s.Model)}
+	names := s.Plan.Policies.ExportNames
+	if names != "" {
+		c.Inputs, c.Outputs = traffic.WithoutData(c.Inputs), nil
 	}
-	c.Inputs = traffic.WithoutData(inputs)
-	c.Outputs = nil
-	if words.ExportsNoOutputs {
+	if names == plan.NamesOfInputs {
 		c.Names = nil
 	}
 	return c
@@ -41,11 +36,10 @@ func outputNames(m *service.Model) []string {
 	return names
 }
 
-// writeFiles writes the CSV, the export and the result. In perf_analyzer mode a failed run writes none of them;
-// else it writes what there is.
+// writeFiles writes the CSV, the export and the result: what there is, or nothing of a failed run.
 func (s *session) writeFiles(res *result.Result, err error) error {
 	interrupted := errors.Is(err, run.ErrInterrupted)
-	if s.Plan.Program == plan.PerfAnalyzer && err != nil && !interrupted {
+	if s.Plan.Policies.AllOrNothing && err != nil && !interrupted {
 		return nil
 	}
 	return errors.Join(s.writeCSV(res), s.commitExport(res), report.WriteFile(s.Files, s.Plan.Output.ResultJSON, res))
@@ -74,19 +68,13 @@ func (s *session) writeCSV(res *result.Result) error {
 }
 
 func (s *session) commitExport(res *result.Result) error {
-	if s.exportErr != nil {
-		return errors.New(text.ExportUnwritable)
-	}
 	if s.export == nil {
 		return nil
 	}
 	w := s.export
 	s.export = nil
-	if s.Plan.Program == plan.Redline {
+	if !s.Plan.Policies.BareReport {
 		w.Verdict = string(res.Verdict.State)
 	}
-	return w.Commit(exportVersion, s.Plan.Target.Kind, s.Plan.Target.Endpoint)
+	return w.Commit(s.Plan.Target.Kind, s.Plan.Target.Endpoint)
 }
-
-// exportVersion is the perf_analyzer release whose export format is written; its readers look at it.
-const exportVersion = "2.60.0"

@@ -113,7 +113,7 @@ func (m *workers) use(r *profile.Runner) {
 
 // TakeUp goes on with a run whose coordinator is gone.
 func TakeUp(p *command.IO, sigs *command.Signals, pl *plan.Plan, line string, bus *coordinator.Bus, load *fleet.Run) (int, error) {
-	s := newSession(p, sigs, pl, line)
+	s := newSession(p, sigs, pl, "redline profile", line)
 	s.fleet = workers{bus: bus, run: load, shipped: pl, keep: true}
 	defer s.close()
 	if err := s.fleet.resolve(&s.Traffic); err != nil {
@@ -124,7 +124,7 @@ func TakeUp(p *command.IO, sigs *command.Signals, pl *plan.Plan, line string, bu
 
 // Collect reports what a run had measured whose coordinator is gone.
 func Collect(p *command.IO, sigs *command.Signals, pl *plan.Plan, line string, bus *coordinator.Bus, load *fleet.Run) (int, error) {
-	s := newSession(p, sigs, pl, line)
+	s := newSession(p, sigs, pl, "redline profile", line)
 	s.fleet = workers{bus: bus, run: load, shipped: pl, keep: true}
 	defer s.close()
 	if err := s.openOutcome(); err != nil {

@@ -32,7 +32,7 @@ type Prober struct {
 
 // NewProber reads the options of `redline profile`. rate: loads are rates of an open loop. Nothing is sent yet.
 func NewProber(p *command.IO, args []string, rate bool) (*Prober, error) {
-	pl, notes, err := flags.Parse(plan.Redline, "redline profile", args, p.Secrets)
+	pl, notes, err := flags.Parse(flags.Redline, args, p.Secrets)
 	for _, w := range notes.Warnings {
 		fmt.Fprintln(p.Stderr, w)
 	}

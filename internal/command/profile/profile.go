@@ -1,4 +1,4 @@
-// Package profile is `redline profile`, and the whole program in perf_analyzer mode. A plan becomes traffic (what is sent to
+// Package profile is `redline profile`, and the whole program under a name whose command line it has. A plan becomes traffic (what is sent to
 // which server), a session runs it and reports; the rest calibrates: it sends the same traffic to a reference server.
 package profile
 
@@ -12,40 +12,38 @@ import (
 	"github.com/redline-bench/redline/internal/kind"
 	"github.com/redline-bench/redline/internal/option"
 	"github.com/redline-bench/redline/internal/pacompat/flags"
+	"github.com/redline-bench/redline/internal/pacompat/text"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/result"
 )
 
 // Run is `redline profile`.
 func Run(p *command.IO, args []string) (int, error) {
-	return read(p, plan.Redline, "redline profile", args)
+	return RunAs(p, flags.Redline, "redline profile", args)
 }
 
-// RunPerfAnalyzer is the whole program under the name perf_analyzer.
-func RunPerfAnalyzer(p *command.IO, name string, args []string) (int, error) {
-	return read(p, plan.PerfAnalyzer, name, args)
-}
-
-func read(p *command.IO, program plan.Program, name string, args []string) (int, error) {
+// RunAs runs a command line of a program that was started under a name.
+func RunAs(p *command.IO, program flags.Program, name string, args []string) (int, error) {
 	sigs := p.WatchSignals(command.Preparing)
 	defer sigs.Stop()
-	pl, notes, err := flags.Parse(program, name, args, p.Secrets)
+	pl, notes, err := flags.Parse(program, args, p.Secrets)
 	if err == nil && !p.Native && NeedsNative(pl) != "" {
 		return 0, command.NativeError(NeedsNative(pl)) // redline-native reports the rest
 	}
 	for _, w := range notes.Warnings {
 		fmt.Fprintln(p.Stderr, w)
 	}
-	if program == plan.Redline && errors.Is(err, option.ErrHelp) {
-		return 0, err
+	if errors.Is(err, flags.ErrVersion) {
+		fmt.Fprintln(p.Stderr, flags.VersionLine(program, p.Version))
+		return command.ExitOK, nil
 	}
 	if err != nil {
-		return UsageFailed(p, program, err), nil
-	}
-	if err := class.Save(p, notes.SaveScenario, "profile", notes.Options, flags.Rows(plan.Redline), Outside()); err != nil {
 		return 0, err
 	}
-	return start(p, sigs, pl, notes.CommandLine), nil
+	if err := class.Save(p, notes.SaveScenario, "profile", notes.Options, flags.Rows(flags.Redline), Outside()); err != nil {
+		return 0, err
+	}
+	return start(p, sigs, pl, name, notes.CommandLine), nil
 }
 
 // Repeat runs the plan of an earlier run. line is the command line without secrets.
@@ -55,18 +53,23 @@ func Repeat(p *command.IO, pl *plan.Plan, line string) (int, error) {
 	}
 	sigs := p.WatchSignals(command.Preparing)
 	defer sigs.Stop()
-	return start(p, sigs, pl, line), nil
+	return start(p, sigs, pl, "redline rerun", line), nil
 }
 
 // start carries out a plan and returns the exit code.
-func start(p *command.IO, sigs *command.Signals, pl *plan.Plan, line string) int {
-	s := newSession(p, sigs, pl, line)
+func start(p *command.IO, sigs *command.Signals, pl *plan.Plan, name, line string) int {
+	s := newSession(p, sigs, pl, name, line)
 	defer s.close()
 	return s.run()
 }
 
-func newSession(p *command.IO, sigs *command.Signals, pl *plan.Plan, line string) *session {
-	return &session{line: line, Traffic: traffic.Traffic{IO: p.ForRun(pl.Outcome, pl.Program, sigs), Plan: pl, Sigs: sigs}}
+func newSession(p *command.IO, sigs *command.Signals, pl *plan.Plan, name, line string) *session {
+	if pl.Policies.BareReport {
+		p = p.ForPrograms(sigs, text.Notice)
+	} else {
+		p = p.ForRun(pl.Outcome, sigs)
+	}
+	return &session{name: name, line: line, Traffic: traffic.Traffic{IO: p, Plan: pl, Sigs: sigs}}
 }
 
 // Measure carries out a plan for a Go program, which says by sigs when the run shall end. It returns the result, nil if nothing was
@@ -75,7 +78,7 @@ func Measure(p *command.IO, sigs *command.Signals, pl *plan.Plan, line string) (
 	if why := NeedsNative(pl); why != "" {
 		return nil, command.ExitError, command.NativeError(why)
 	}
-	s := newSession(p, sigs, pl, line)
+	s := newSession(p, sigs, pl, "redline profile", line)
 	defer s.close()
 	code := s.run()
 	return s.result, code, nil
@@ -95,32 +98,9 @@ func NeedsNative(p *plan.Plan) string {
 	}
 }
 
-// UsageFailed prints what is wrong with the arguments, or what they ask for, and returns the exit code.
-func UsageFailed(p *command.IO, program plan.Program, err error) int {
-	var usage *flags.UsageError
-	stderr := p.Stderr
-	if program == plan.Redline {
-		stderr = p.FoldedErr()
-	}
-	switch {
-	case errors.Is(err, option.ErrHelp):
-		c := flags.Command(program, "")
-		fmt.Fprint(p.Stdout, c.Help(p.Columns()))
-		return command.ExitOK
-	case errors.Is(err, flags.ErrVersion):
-		fmt.Fprintln(p.Stderr, flags.VersionLine(program, p.Version))
-		return command.ExitOK
-	case errors.As(err, &usage):
-		fmt.Fprint(stderr, usage.Stderr(p.Columns()))
-	default:
-		fmt.Fprintln(stderr, err)
-	}
-	return command.ExitError
-}
-
 // Command describes the command.
 func Command() option.Command {
-	c := flags.Command(plan.Redline, "")
+	c := flags.Command(flags.Redline, "")
 	c.Exits = command.Exits(command.ExitOK, command.ExitUnstable, command.ExitNoRequests, command.ExitAssertion, command.ExitInvalid,
 		command.ExitError, command.ExitInterrupted)
 	return c

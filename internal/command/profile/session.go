@@ -11,7 +11,6 @@ import (
 	"github.com/redline-bench/redline/internal/command/profile/traffic"
 	"github.com/redline-bench/redline/internal/mpi"
 	"github.com/redline-bench/redline/internal/pacompat/export"
-	"github.com/redline-bench/redline/internal/pacompat/rules"
 	"github.com/redline-bench/redline/internal/pacompat/text"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/profile"
@@ -27,12 +26,11 @@ type session struct {
 	world   *mpi.World // nil without --enable-mpi
 	fleet   workers
 	export  *export.Writer
-	outcome *outcome.Outcome // nil in perf_analyzer mode
-	// exportErr is why the export cannot be written; the run goes on and fails at its end.
-	exportErr error
-	line      string         // the command line without secrets
-	result    *result.Result // nil until the load has ended
-	traces    *serverTraces  // nil without --trace-file
+	outcome *outcome.Outcome // nil with a bare report
+	name    string           // of the program
+	line    string           // the command line without secrets
+	result  *result.Result   // nil until the load has ended
+	traces  *serverTraces    // nil without --trace-file
 }
 
 func (s *session) close() {
@@ -53,14 +51,11 @@ func (s *session) run() int {
 	s.DataRead()
 	s.showTraffic()
 	s.Console.Settings()
-	if s.NoSteps != nil {
-		return s.nothingToSend()
-	}
 	if s.Plan.Target.Trace.File != "" {
 		s.traces = &serverTraces{levels: map[string]*servertrace.Slowest{}}
 	}
 	runner := s.Runner()
-	runner.Observer, runner.Floor, runner.Timeline = &watcher{s}, calibration.Stated(&s.Traffic), s.Plan.Program == plan.Redline
+	runner.Observer, runner.Floor, runner.Timeline = &watcher{s}, calibration.Stated(&s.Traffic), !s.Plan.Policies.BareReport
 	runner.Tap = s.traces.tap(s.outcome.Tap(s.Plan.Measure.FromSend))
 	if s.fleet.use(runner); s.fleet.run != nil {
 		runner.Known = s.fleet.run.Known()
@@ -101,7 +96,7 @@ func (s *session) checkLimits() error {
 
 // openOutcome finds out early whether what shall become of the result can be done.
 func (s *session) openOutcome() (err error) {
-	if s.Plan.Program == plan.Redline {
+	if !s.Plan.Policies.BareReport {
 		s.outcome, err = outcome.Open(s.IO, s.Plan.Outcome, "profile", s.line)
 		s.Plan = s.Plan.With(func(p *plan.Plan) { p.Target.Tracing = s.outcome.Tracing("") })
 	}
@@ -132,7 +127,7 @@ func (s *session) joinRanks() error {
 	if w.Size() == 1 {
 		return nil
 	}
-	return rules.Ranks(s.Plan)
+	return traffic.OneLevel(&s.Plan.Load)
 }
 
 // openOutputs finds out before the load whether the files can be written.
@@ -141,12 +136,6 @@ func (s *session) openOutputs() error {
 		return err
 	}
 	w, err := export.Create(s.Files, s.Plan.Output.Export, s.exportConfig())
-	if err != nil && s.Plan.Program == plan.PerfAnalyzer {
-		// perf_analyzer runs anyway and fails at the end. So does this mode, but it prints the error now as well.
-		fmt.Fprintln(s.Stderr, err)
-		s.exportErr = err
-		return nil
-	}
 	s.export = w
 	return err
 }
@@ -161,16 +150,16 @@ func (s *session) finish(res *result.Result, err error) int {
 		}
 		s.outcome.Sign(res, workload)
 	}
-	if s.Plan.Program == plan.PerfAnalyzer && errors.Is(err, run.ErrInterrupted) {
+	if s.Plan.Policies.BareReport && errors.Is(err, run.ErrInterrupted) {
 		s.Console.Warn(text.ExitSignal)
 	}
 	s.Console.Summary(res.Levels)
-	if s.Plan.Program == plan.Redline {
+	if !s.Plan.Policies.BareReport {
 		s.Shapes(res)
 		report.Traces(s.Stdout, res, s.Style())
 	}
 	code := exitCode(err)
-	if res.Verdict.State == result.ServerFailed && s.Plan.Program == plan.Redline {
+	if res.Verdict.State == result.ServerFailed && !s.Plan.Policies.BareReport {
 		code = command.ExitError
 	}
 	if ferr := s.writeFiles(res, err); ferr != nil {

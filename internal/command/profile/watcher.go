@@ -13,8 +13,7 @@ import (
 	"github.com/redline-bench/redline/internal/term"
 )
 
-// watcher shows a run as it goes: perf_analyzer's lines, and for redline profile also the client's health and the progress
-// line.
+// watcher shows a run as it goes: its levels and, unless the report is bare, the client's health and the progress line.
 type watcher struct {
 	*session
 }
@@ -27,20 +26,20 @@ func (w *watcher) Pass(n int, win *result.Window) {
 	if w.mute() {
 		return
 	}
-	if win.Client.Requests == 1 && w.Plan.Program == plan.PerfAnalyzer {
+	if win.Client.Requests == 1 && w.Plan.Policies.BareReport {
 		w.Console.Warn(text.SingleRequest)
 	}
 	w.Console.Pass(n, win)
 }
 
-// mute tells whether perf_analyzer reports nothing but its export: its sessions have no levels.
+// mute tells whether a bare report has nothing but its export: sessions have no levels.
 func (w *watcher) mute() bool {
-	return w.Plan.Program == plan.PerfAnalyzer && w.Plan.Load.Mode == plan.SessionConcurrency
+	return w.Plan.Policies.BareReport && w.Plan.Load.Mode == plan.SessionConcurrency
 }
 
 // LevelEnds prints the level, or why there is nothing to print.
 func (w *watcher) LevelEnds(lv *result.Level) {
-	if w.Plan.Program == plan.Redline {
+	if !w.Plan.Policies.BareReport {
 		w.Line.EndLevel(term.Status{Rate: lv.Client.InferPerSec, Median: time.Duration(lv.Client.Latency.At(50))})
 		w.outcome.LevelEnds(w.Sigs.Hard, lv)
 		if lv.Idle {
@@ -91,7 +90,7 @@ func (w *watcher) Progress(p profile.Progress) {
 
 // Warn prints a remark.
 func (w *watcher) Warn(warning profile.Warning) {
-	if w.Plan.Program == plan.Redline {
+	if !w.Plan.Policies.BareReport {
 		warnPlainly(w.Console, warning)
 		return
 	}

@@ -122,7 +122,7 @@ func (r *run) read(args []string, line string) ([]scenario.Fault, error) {
 		return nil, command.Usage(err)
 	}
 	r.opts.outcome.Label = cmp.Or(r.opts.outcome.Label, s.Name)
-	r.IO = r.IO.ForRun(r.opts.outcome, plan.Redline, r.sigs) // before the classes, so that their warnings stand above the progress line
+	r.IO = r.IO.ForRun(r.opts.outcome, r.sigs) // before the classes, so that their warnings stand above the progress line
 	return r.makeClasses()
 }
 

@@ -53,7 +53,7 @@ func Repeat(p *command.IO, written *plan.Plan, args, line []string) (int, error)
 func start(p *command.IO, o *simple.Options) (code int, err error) {
 	sigs := p.WatchSignals(command.Preparing)
 	defer sigs.Stop()
-	s := &run{IO: p.ForRun(o.Draft.Outcome, plan.Redline, sigs), given: o.Arguments, sigs: sigs}
+	s := &run{IO: p.ForRun(o.Draft.Outcome, sigs), given: o.Arguments, sigs: sigs}
 	defer s.close()
 	if s.plan, err = o.Plan(); err != nil {
 		fmt.Fprintln(s.Stderr, cleantext.Line(err.Error()))

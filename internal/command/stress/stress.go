@@ -67,7 +67,7 @@ func Repeat(p *command.IO, written *plan.Plan, args, line []string) (int, error)
 func start(p *command.IO, pl *stress.Plan, do func(*run) int) int {
 	sigs := p.WatchSignals(command.Preparing)
 	defer sigs.Stop()
-	s := &run{IO: p.ForRun(pl.Outcome, plan.Redline, sigs), plan: *pl, sigs: sigs}
+	s := &run{IO: p.ForRun(pl.Outcome, sigs), plan: *pl, sigs: sigs}
 	defer s.close()
 	return do(s)
 }

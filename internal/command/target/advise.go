@@ -51,7 +51,7 @@ func Advise(t *plan.Target, option string, e *service.Error) string {
 		if !errors.Is(e, syscall.ECONNREFUSED) {
 			return fmt.Sprintf("no %s connection to %s: %s", strings.ToUpper(string(t.Protocol)), t.URL, Reason(e))
 		}
-		return fmt.Sprintf("no connection to %s: %s: is the server running there? -u HOST:PORT sets the address, --embedded starts a server of our own",
+		return fmt.Sprintf("no connection to %s: %s: is the server running there? -u HOST:PORT sets the address",
 			t.URL, "connection refused")
 	case record.Protocol, record.Transport:
 		if len(kind.Of(t.Kind).Protocols) == 1 {

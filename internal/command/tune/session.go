@@ -96,7 +96,7 @@ func (s *session) run() (int, error) {
 	if err := s.Files.Writable(json, s.opts.csv); err != nil {
 		return 0, err
 	}
-	s.IO = s.IO.ForRun(opts, plan.Redline, s.sigs)
+	s.IO = s.IO.ForRun(opts, s.sigs)
 	s.began = time.Now()
 	var embedded bool
 	if s.server, embedded = s.base.Server(); embedded {

@@ -33,6 +33,9 @@ type Config struct {
 	Names []string
 }
 
+// version is the perf_analyzer release whose format is written; readers look at it.
+const version = "2.60.0"
+
 // The sizes of a Writer.
 const (
 	bufferSize = 256 << 10
@@ -228,7 +231,7 @@ func (w *Writer) End(boundaries []int64) error {
 }
 
 // Commit completes the document and puts it in place. An error leaves no file.
-func (w *Writer) Commit(version string, kind plan.Kind, endpoint string) error {
+func (w *Writer) Commit(kind plan.Kind, endpoint string) error {
 	if w.open {
 		_ = w.End(nil) // its error is kept
 	}

@@ -44,7 +44,7 @@ func write(t *testing.T, cfg export.Config, fn func(*export.Writer)) string {
 	if _, err := os.Stat(path); err == nil {
 		t.Error("the file is there before it is complete")
 	}
-	if err := w.Commit("2.60.0", plan.Triton, "v1/chat"); err != nil {
+	if err := w.Commit(plan.Triton, "v1/chat"); err != nil {
 		t.Fatal(err)
 	}
 	data, err := os.ReadFile(path)

@@ -1,59 +1,31 @@
 // Package flags is the command line of perf_analyzer and of redline profile: one table of options that becomes a plan.
 //
-// Each option is one option.Row. Parse checks a command line in perf_analyzer's order: syntax and single values as they come,
-// then the load modes, then the rules across options. Like perf_analyzer it stops at the first fault and uses perf_analyzer's
-// words, because programs match on them. Nothing below this package reads an option again.
-//
-// Both programs share the table. In perf_analyzer mode the messages are perf_analyzer's to the letter; where perf_analyzer
-// aborts, one clear line is printed. redline profile has additional options.
+// Each option is one option.Row. Parse reads single values as they come, then settles the load mode, then applies the rules across
+// options. An error is one sentence, the same for both programs. Nothing below this package reads an option again, or knows
+// which program it was.
 package flags
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/redline-bench/redline/internal/option"
-	"github.com/redline-bench/redline/internal/pacompat/flags/cxx"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/secret"
 )
 
+// Program is whose command line is read.
+type Program int
+
+// The programs. redline profile has perf_analyzer's options and some of its own.
+const (
+	Redline Program = iota
+	PerfAnalyzer
+)
+
 // ErrVersion means that the user asked for the version.
 var ErrVersion = errors.New("the version was asked for")
-
-// UsageError is a fault of the command line; the exit code is 99.
-type UsageError struct {
-	Text string
-	// ShowUsage: perf_analyzer prints its whole usage text before this one.
-	ShowUsage bool
-
-	badValue bool   // an option does not take its value
-	original string // perf_analyzer's sentence where it is another; Parse puts it in the place of Text
-	face     plan.Program
-	argv0    string
-}
-
-// Error returns the bare message.
-func (e *UsageError) Error() string { return e.Text }
-
-// BadValue tells that an option does not take its value; see option.BadValue.
-func (e *UsageError) BadValue() bool { return e.badValue }
-
-// Stderr returns all that belongs on the error stream, for a terminal of the given width: in perf_analyzer mode what
-// perf_analyzer prints, in redline one line and where to look.
-func (e *UsageError) Stderr(width int) string {
-	if e.face != plan.PerfAnalyzer {
-		return fmt.Sprintf("redline profile: %s\nsee redline profile --help\n", e.Text)
-	}
-	if !e.ShowUsage {
-		return fmt.Sprintf("Error: %s\n", e.Text)
-	}
-	c := Command(e.face, e.argv0)
-	return fmt.Sprintf("%sError: %s\n\n", c.Help(width), e.Text)
-}
 
 // Notes are what Parse has to say besides the plan.
 type Notes struct {
@@ -66,18 +38,12 @@ type Notes struct {
 	SaveScenario string
 }
 
-// Parse reads args, which do not hold the program's name. Faults are *UsageError, option.ErrHelp or ErrVersion. The secrets of
-// the command line go to secrets, also when Parse fails; nil takes none.
-func Parse(face plan.Program, argv0 string, args []string, secrets *secret.Set) (*plan.Plan, Notes, error) {
-	r := newRaw(face, secrets)
+// Parse reads args, which do not hold the program's name. The secrets of the command line go to secrets, also when Parse fails;
+// nil takes none.
+func Parse(program Program, args []string, secrets *secret.Set) (*plan.Plan, Notes, error) {
+	r := newRaw(program, secrets)
 	err := r.parse(args)
 	r.notes.CommandLine, r.notes.Options = r.table.Command("redline profile"), r.table.Arguments()
-	if u, ok := errors.AsType[*UsageError](err); ok {
-		u.face, u.argv0 = face, argv0
-		if face == plan.PerfAnalyzer {
-			u.Text = cmp.Or(u.original, u.Text)
-		}
-	}
 	if err != nil {
 		return nil, r.notes, err
 	}
@@ -86,8 +52,12 @@ func Parse(face plan.Program, argv0 string, args []string, secrets *secret.Set) 
 }
 
 func (r *raw) parse(args []string) error {
-	if err := r.scan(args); err != nil {
-		return err
+	strays, err := r.table.Parse(args)
+	if err != nil {
+		return meantForLLM(err)
+	}
+	if !r.compat && len(strays) > 0 { // perf_analyzer ignores them
+		return r.table.Unexpected(strays[0], 0)
 	}
 	for _, step := range []func() error{r.settle, r.verify, r.finish, r.settleFleet} {
 		if err := step(); err != nil {
@@ -103,52 +73,10 @@ func (r *raw) settleFleet() error {
 		return nil
 	}
 	if err := r.plan.Fleet.Check(r.table.Given); err != nil {
-		return line("%v", err)
+		return err
 	}
 	r.plan.Fleet = plan.Fleet{}
 	return nil
-}
-
-// scan reads the options.
-func (r *raw) scan(args []string) error {
-	strays, err := r.table.Parse(args)
-	if err != nil {
-		bad := option.BadValue(err)
-		err = r.worded(err)
-		if u, ok := errors.AsType[*UsageError](err); ok {
-			u.badValue = bad
-		}
-		return err
-	}
-	if r.face == plan.Redline && len(strays) > 0 { // perf_analyzer ignores them
-		return line("%v", r.table.Unexpected(strays[0], 0))
-	}
-	return nil
-}
-
-// worded puts an error of the table in perf_analyzer's words.
-func (r *raw) worded(err error) error {
-	if e, ok := errors.AsType[*option.SyntaxError](err); ok {
-		return r.syntaxError(e)
-	}
-	if u, ok := errors.AsType[*UsageError](err); ok {
-		return u
-	}
-	e, ok := errors.AsType[*option.ValueError](err)
-	switch {
-	case errors.Is(err, option.ErrHelp), errors.Is(err, ErrVersion):
-		return err
-	case !ok:
-		return line("%v", err)
-	}
-	name, _, _ := strings.Cut(e.Form, " ")
-	switch {
-	case errors.Is(err, cxx.ErrInvalid):
-		return failed(e.Form+". Invalid value provided: "+e.Value, cmp.Or(forms[name], fmt.Sprintf("%s does not take the value '%s'", name, e.Value)))
-	case errors.Is(err, cxx.ErrRange):
-		return aborted(fmt.Sprintf("Failed to parse %s. The number is out of range: %s", e.Form, e.Value), fmt.Sprintf("%s: the number %s is out of range", name, e.Value))
-	}
-	return line("%v", err)
 }
 
 // llmOptions are options of redline llm, AIPerf and GenAI-Perf that the profile of these tools has.
@@ -158,69 +86,20 @@ var llmOptions = []string{
 	"extra-inputs", "input-file", "backend", "num-dataset-entries", "random-seed",
 }
 
-// syntaxError words an argument that cannot be read: perf_analyzer knows three kinds.
-func (r *raw) syntaxError(e *option.SyntaxError) error {
-	if r.face != plan.PerfAnalyzer {
-		if e.Fault == option.UnknownLong && slices.Contains(llmOptions, e.Name) {
-			return line("--%s is an option of 'redline llm', which measures language models: use 'redline llm' in the place of 'redline profile'", e.Name)
-		}
-		return line("%v", e)
+// meantForLLM is an error about an unknown option, which names redline llm where that has it.
+func meantForLLM(err error) error {
+	if e, ok := errors.AsType[*option.SyntaxError](err); ok && e.Fault == option.UnknownLong && slices.Contains(llmOptions, e.Name) {
+		return fmt.Errorf("--%s is an option of 'redline llm', which measures language models: use 'redline llm' in the place of 'redline profile'", e.Name)
 	}
-	switch e.Fault {
-	case option.UnknownShort, option.NoShortValue:
-		return line("Invalid short option '-%c'", e.Short)
-	case option.UnknownLong, option.Ambiguous, option.OneDash:
-		return line("Invalid long option '%s'", e.Raw)
-	case option.NoLongValue, option.UnexpectedValue:
-		return line("Missing value for option '%s'", e.Raw)
-	}
-	return line("Unknown command-line argument.")
+	return err
 }
 
-// forms are how the values of some options are written.
-var forms = map[string]string{
-	"--percentile":        "--percentile is a number above 0 and below 100, or -1 for the average",
-	"--request-parameter": "--request-parameter is NAME:VALUE:TYPE, such as max_tokens:256:int",
-}
-
-// refused is a fault in perf_analyzer's words, which it shows below its usage text, and in redline's.
-func refused(original, ours string) error {
-	return &UsageError{Text: ours, original: original, ShowUsage: true}
-}
-
-// refuseIf is refused where bad is true, else nil.
-func refuseIf(bad bool, original, ours string) error {
+// when is an error where bad is true, else nil.
+func when(bad bool, format string, args ...any) error {
 	if bad {
-		return refused(original, ours)
+		return fmt.Errorf(format, args...)
 	}
 	return nil
-}
-
-// lineIf is line where bad is true, else nil.
-func lineIf(bad bool, format string, args ...any) error {
-	if bad {
-		return line(format, args...)
-	}
-	return nil
-}
-
-// aborted is a fault in perf_analyzer mode's words, for a place where perf_analyzer aborts, and in redline's.
-func aborted(original, ours string) error { return &UsageError{Text: ours, original: original} }
-
-// failed refuses the value of an option. said is what perf_analyzer says after "Failed to parse": the option, and a rule about
-// its value. An empty ours is the option and the rule.
-func failed(said, ours string) error {
-	if ours == "" {
-		name, rule, _ := strings.Cut(said, ". ")
-		name, _, _ = strings.Cut(name, " ")
-		ours = name + ": " + strings.ToLower(rule[:1]) + strings.TrimSuffix(rule[1:], ".")
-	}
-	return refused("Failed to parse "+said, ours)
-}
-
-// line is a fault that both programs state in the same words.
-func line(format string, args ...any) error {
-	return &UsageError{Text: fmt.Sprintf(format, args...)}
 }
 
 // perfAnalyzerVersion is the release of perf_analyzer that perf_analyzer mode behaves as.
@@ -228,8 +107,8 @@ const perfAnalyzerVersion = "2.60.0"
 
 // VersionLine returns what --version prints, given redline's own version. Programs read perf_analyzer's line; ours
 // stands below it.
-func VersionLine(face plan.Program, version string) string {
-	if face == plan.PerfAnalyzer {
+func VersionLine(program Program, version string) string {
+	if program == PerfAnalyzer {
 		return fmt.Sprintf("Perf Analyzer Version %s (commit unknown)\nredline %s", perfAnalyzerVersion, version)
 	}
 	return "redline " + version

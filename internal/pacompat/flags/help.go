@@ -5,18 +5,17 @@ import (
 	"strings"
 
 	"github.com/redline-bench/redline/internal/option"
-	"github.com/redline-bench/redline/internal/plan"
 )
 
 // Command describes redline profile, or perf_analyzer that was started under the name argv0.
-func Command(face plan.Program, argv0 string) option.Command {
-	if face == plan.Redline {
-		return option.Command{Name: "profile", Rows: Rows(face), Intro: profileIntro, Examples: embeddedExample + examples("redline profile"), Outro: writing, Common: []string{
+func Command(program Program, argv0 string) option.Command {
+	if program == Redline {
+		return option.Command{Name: "profile", Rows: Rows(program), Intro: profileIntro, Examples: embeddedExample + examples("redline profile"), Outro: writing, Common: []string{
 			"m", "u", "i", "concurrency-range", "request-rate-range", "latency-threshold", "measurement-interval", "request-count", "input-data", "report",
 		}}
 	}
 	intro := strings.Replace(perfAnalyzerIntro, "perf_analyzer", cmp.Or(argv0, "perf_analyzer"), 1)
-	return option.Command{Name: "perf_analyzer", Rows: Rows(face), Intro: intro, Examples: examples("perf_analyzer"), Outro: writing, Exits: []option.Exit{
+	return option.Command{Name: "perf_analyzer", Rows: Rows(program), Intro: intro, Examples: examples("perf_analyzer"), Outro: writing, Exits: []option.Exit{
 		{Code: 0, Meaning: "done"},
 		{Code: 2, Meaning: "a level did not become stable"},
 		{Code: 3, Meaning: "no valid request in a window"},

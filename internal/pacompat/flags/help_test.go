@@ -6,11 +6,10 @@ import (
 	"unicode/utf8"
 
 	"github.com/redline-bench/redline/internal/pacompat/flags"
-	"github.com/redline-bench/redline/internal/plan"
 )
 
 func TestHelp(t *testing.T) {
-	for _, face := range []plan.Program{plan.PerfAnalyzer, plan.Redline} {
+	for _, face := range []flags.Program{flags.PerfAnalyzer, flags.Redline} {
 		for _, width := range []int{0, 80, 100, 500} {
 			c := flags.Command(face, "")
 			text := c.Help(width)
@@ -18,21 +17,21 @@ func TestHelp(t *testing.T) {
 			for line := range strings.Lines(text) {
 				line = strings.TrimRight(line, "\n")
 				if line != strings.TrimRight(line, " ") {
-					t.Errorf("%s: trailing space: %q", face, line)
+					t.Errorf("%d: trailing space: %q", face, line)
 				}
 				// Forms and examples are not folded; what is explained is.
 				if utf8.RuneCountInString(line) > limit && (width == 100 || strings.HasPrefix(line, strings.Repeat(" ", 30))) {
-					t.Errorf("%s at %d: too wide: %q", face, width, line)
+					t.Errorf("%d at %d: too wide: %q", face, width, line)
 				}
 			}
 			for _, row := range flags.Rows(face) {
 				if row.Instead == "" && !strings.Contains(text, row.Name()) {
-					t.Errorf("%s: help lacks %s", face, row.Name())
+					t.Errorf("%d: help lacks %s", face, row.Name())
 				}
 			}
 		}
 	}
-	c := flags.Command(plan.PerfAnalyzer, "")
+	c := flags.Command(flags.PerfAnalyzer, "")
 	if !strings.HasPrefix(c.Help(100), "Usage: perf_analyzer [options]\n") {
 		t.Error("the help of perf_analyzer mode starts with another line than perf_analyzer's")
 	}
@@ -44,7 +43,7 @@ func TestHelp(t *testing.T) {
 // TestRows holds that the table has all options of perf_analyzer.
 func TestRows(t *testing.T) {
 	seen := map[string]bool{}
-	for _, r := range flags.Rows(plan.Redline) {
+	for _, r := range flags.Rows(flags.Redline) {
 		for _, n := range r.Names() {
 			seen[strings.TrimLeft(n, "-")] = true
 		}
@@ -69,24 +68,24 @@ func TestRows(t *testing.T) {
 		}
 	}
 	own := 0
-	for _, r := range flags.Rows(plan.PerfAnalyzer) {
+	for _, r := range flags.Rows(flags.PerfAnalyzer) {
 		if r.RedlineOnly {
 			t.Errorf("%s is in perf_analyzer mode", r.Name())
 		}
 		own++
 	}
-	if n := len(flags.Rows(plan.Redline)); n <= own {
+	if n := len(flags.Rows(flags.Redline)); n <= own {
 		t.Errorf("redline has %d options, perf_analyzer mode %d", n, own)
 	}
 }
 
 func TestVersionLine(t *testing.T) {
-	f := func(face plan.Program, want string) {
+	f := func(face flags.Program, want string) {
 		t.Helper()
 		if got := flags.VersionLine(face, "v1.2.3"); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
-	f(plan.PerfAnalyzer, "Perf Analyzer Version 2.60.0 (commit unknown)\nredline v1.2.3")
-	f(plan.Redline, "redline v1.2.3")
+	f(flags.PerfAnalyzer, "Perf Analyzer Version 2.60.0 (commit unknown)\nredline v1.2.3")
+	f(flags.Redline, "redline v1.2.3")
 }

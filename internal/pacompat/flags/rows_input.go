@@ -2,12 +2,13 @@ package flags
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 
 	"github.com/redline-bench/redline/internal/option"
-	"github.com/redline-bench/redline/internal/pacompat/flags/cxx"
 	"github.com/redline-bench/redline/internal/plan"
 )
 
@@ -17,7 +18,7 @@ func (r *raw) inputRows() []option.Row {
 		{
 			Short: 'b', Word: "batch-size", Arg: "N",
 			Help: "batch size of each request. Throughput counts inferences: a request of batch size 8 counts eight times",
-			To:   integer(1, "-b (batch size). The value must be > 0.", &in.Batch),
+			To:   option.Int(&in.Batch, 1),
 		}, {
 			Long: "input-data", Arg: "zero|random|FILE|DIR", Repeat: true, Default: "random",
 			Help: "where input tensors come from: zeros, random values, a directory with one file for each input, or JSON files " +
@@ -31,7 +32,7 @@ func (r *raw) inputRows() []option.Row {
 		}, {
 			Long: "string-length", Arg: "N", Unit: "characters",
 			Help: "length of random strings",
-			To:   integer(1, "--string-length. The value must be > 0", &in.StringLength),
+			To:   option.Int(&in.StringLength, 1),
 		}, {
 			Long: "string-data", Arg: "TEXT",
 			Help: "send this text as every string instead of random strings",
@@ -39,22 +40,20 @@ func (r *raw) inputRows() []option.Row {
 		}, {
 			Long: "input-tensor-format", Arg: "FORMAT", Default: cmp.Or(string(in.InputFormat), tensorFormats),
 			Help: "HTTP: send tensors as bytes (binary) or as text (json)",
-			To:   tensorFormat("--input-tensor-format", &in.InputFormat),
+			To:   option.OneOf(&in.InputFormat, "binary", "json"),
 		}, {
 			Long: "output-tensor-format", Arg: "FORMAT", Default: cmp.Or(string(in.OutputFormat), tensorFormats),
 			Help: "HTTP: request outputs as bytes (binary) or as text (json)",
-			To:   tensorFormat("--output-tensor-format", &in.OutputFormat),
+			To:   option.OneOf(&in.OutputFormat, "binary", "json"),
 		}, {
 			Long: "shared-memory", Arg: "KIND",
 			Help: "pass tensors through memory that is shared with a server on the same machine, instead of the network: system for " +
 				"main memory, cuda for GPU memory",
-			To: choice("--shared-memory", "The available options are 'system', 'cuda', or 'none'.",
-				&in.SharedMemory, plan.NoSharedMemory, plan.SystemSharedMemory, plan.CUDASharedMemory),
+			To: option.Word(&in.SharedMemory, plan.NoSharedMemory, plan.SystemSharedMemory, plan.CUDASharedMemory),
 		}, {
 			Long: "output-shared-memory-size", Arg: "SIZE",
 			Help: "size of the shared memory region of an output with variable size",
-			To: r.bytes("--output-shared-memory-size. The value must be >= 0.",
-				&in.OutputRegionSize),
+			To:   r.bytes(&in.OutputRegionSize),
 		},
 	})
 }
@@ -70,47 +69,21 @@ func (r *raw) setInputData(v string) error {
 		r.zero = true
 	case "random":
 	default:
-		return failed("--input-data. Unsupported type provided: '"+v+"'. The available options are 'zero', 'random', path to a directory, or a json file.",
-			"there is no file or folder "+v+" for --input-data, which also takes zero and random")
+		return fmt.Errorf("is zero, random, or a file or folder, and there is no %s", v)
 	}
 	return nil
 }
 
-// addShape splits at the last colon: names of inputs may hold one.
+// addShape refuses a batch dimension of -1 in perf_analyzer mode: perf_analyzer takes the shape without it.
 func (r *raw) addShape(v string) error {
-	if r.face == plan.Redline {
-		return r.plan.Input.AppendShape(v)
+	if r.compat && strings.Contains(v[strings.LastIndexByte(v, ':')+1:], "-") {
+		return fmt.Errorf("has dimensions of at least 1, not %q", v)
 	}
-	i := strings.LastIndexByte(v, ':')
-	if i < 0 {
-		return failed("--shape. There must be a colon after input name.", "")
-	}
-	var dims []int64
-	for part := range strings.SplitSeq(v[i+1:], ",") {
-		d, err := cxx.Stoll(part)
-		if err = r.lenient(whole(part, cxx.AfterInt(part), err)); err != nil {
-			return err
-		}
-		if d <= 0 {
-			return failed("--shape. The dimensions of input tensor must be > 0.", "")
-		}
-		dims = append(dims, d)
-	}
-	if r.plan.Input.Shapes == nil {
-		r.plan.Input.Shapes = map[string][]int64{}
-	}
-	r.plan.Input.Shapes[v[:i]] = dims
-	return nil
+	return r.plan.Input.AppendShape(v)
 }
 
 // tensorFormats is the default of the tensor formats in words.
 const tensorFormats = "binary if the server lists that extension, else json"
-
-// tensorFormat takes binary or json, in any case.
-func tensorFormat(name string, to *plan.TensorFormat) option.Value {
-	v := choice(name, "The available options are 'binary' or 'json'.", to, plan.BinaryTensors, plan.JSONTensors)
-	return option.Func(func(text string) error { return v.Set(strings.ToLower(text)) }).Of(v.Words...)
-}
 
 func (r *raw) sequenceRows() []option.Row {
 	in := &r.plan.Input
@@ -131,7 +104,7 @@ func (r *raw) sequenceRows() []option.Row {
 		}, {
 			Long: "num-of-sequences", Arg: "N",
 			Help: "open loop: number of sequences at once",
-			To:   integer(1, "--num-of-sequences. The value must be > 0.", &in.Sequences),
+			To:   option.Int(&in.Sequences, 1),
 		}, {
 			Long: "serial-sequences",
 			Help: "open loop: send the next request of a sequence only after the response to the previous one",
@@ -141,47 +114,43 @@ func (r *raw) sequenceRows() []option.Row {
 }
 
 func (r *raw) setSequenceLength(v string) error {
-	n, err := cxx.Stoi(v)
-	if err = r.lenient(whole(v, cxx.AfterInt(v), err)); err != nil {
-		return err
-	}
 	in := &r.plan.Input
 	in.SequenceLengthSet = true
-	if n <= 0 {
-		if r.face == plan.Redline {
-			return fmt.Errorf("is a number above 0, not %q", v)
-		}
-		r.warn("WARNING: The sequence length must be > 0. Perf Analyzer will use default value if it is measuring on sequence model.")
+	n, err := strconv.Atoi(v)
+	if err == nil && n <= 0 && r.compat {
+		r.warn("--sequence-length " + v + " is not above 0: the default is used")
 		return nil
+	}
+	if err != nil || n <= 0 {
+		return fmt.Errorf("is a number above 0, not %q", v)
 	}
 	in.SequenceLength = n
 	return nil
 }
 
 func (r *raw) setSequenceIDs(v string) error {
-	const name = "--sequence-id-range"
-	parts := strings.Split(v, ":")
-	if len(parts) > 2 {
-		return failed(name+". The value does not match <start:end>.", name+" is START:END, such as 1:1000")
+	first, end, given := strings.Cut(v, ":")
+	start, err := strconv.Atoi(first)
+	if err != nil || start < 0 {
+		return fmt.Errorf("is START:END, such as 1:1000, not %q", v)
 	}
-	ids := make([]int, len(parts))
-	for i, part := range parts {
-		n, err := cxx.Stoi(part)
-		if err = r.lenient(whole(part, cxx.AfterInt(part), err)); err != nil {
-			return err
+	if start == 0 {
+		if !r.compat {
+			return errors.New("starts at 1 or above: 0 is no correlation id")
 		}
-		if n < 0 {
-			return failed(name+". The range values must be >= 0.", "")
-		}
-		ids[i] = n
+		r.warn("--sequence-id-range starts at 1: 0 is no correlation id")
 	}
-	r.startID = ids[0]
-	if len(ids) == 1 {
+	r.startID = max(start, 1)
+	if !given {
 		return nil
 	}
-	if ids[0] > ids[1] {
-		return failed(name+". The 'end' value must be greater than 'start' value.", name+" ends below its start: write the lower number first")
+	last, err := strconv.Atoi(end)
+	switch {
+	case err != nil:
+		return fmt.Errorf("is START:END, such as 1:1000, not %q", v)
+	case last < start:
+		return errors.New("ends below its start: write the lower number first")
 	}
-	r.plan.Input.SequenceIDRange = uint64(ids[1] - ids[0])
+	r.plan.Input.SequenceIDRange = uint64(last - start)
 	return nil
 }

@@ -1,6 +1,7 @@
 package flags
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/redline-bench/redline/internal/option"
@@ -12,7 +13,7 @@ import (
 func (r *raw) loadRows() []option.Row {
 	load := &r.plan.Load
 	levels, concurrencies, rates := "START[:END[:STEP]]", "", ""
-	if r.face == plan.Redline {
+	if !r.compat {
 		levels, concurrencies, rates = "START[:END[:STEP]]|LIST", "; a list, such as 1,4,16, has a level for each number", "; a list, such as 50,100,400, has a level for each rate"
 	}
 	return option.Group("Load", []option.Row{
@@ -39,8 +40,7 @@ func (r *raw) loadRows() []option.Row {
 		}, {
 			Long: "request-distribution", Arg: "NAME",
 			Help: "open loop: gaps between requests, constant or poisson (random, with the same mean, like real traffic)",
-			To: choice("--request-distribution", "Choices are 'posson' or 'constant'.",
-				&load.Distribution, plan.Poisson, plan.Constant),
+			To:   option.Word(&load.Distribution, plan.Poisson, plan.Constant),
 		}, {
 			Long: "request-intervals", Arg: "FILE",
 			Help: "open loop: use the gaps between requests in this file, one number of microseconds per line, repeatedly",
@@ -48,7 +48,7 @@ func (r *raw) loadRows() []option.Row {
 		}, {
 			Long: "latency-threshold", Short: 'l', Arg: "TIME", Default: "0, no limit",
 			Help: "stop when the latency of a level exceeds this limit: finds the highest load that meets it",
-			To:   r.millis(0, "--latency-threshold (-l). The value must be >= 0 msecs.", &r.plan.Measure.LatencyLimit),
+			To:   r.millis(0, &r.plan.Measure.LatencyLimit),
 		}, {
 			Long: "binary-search",
 			Help: "search the range by bisection instead of step by step. Needs -l; reaches the limit in fewer levels",
@@ -64,7 +64,7 @@ func (r *raw) loadRows() []option.Row {
 		}, {
 			Long: "max-threads", Arg: "N", Default: "16, or 4 in open loop",
 			Help: "limit of requests in flight in synchronous open-loop modes",
-			To:   integer(1, "--max-threads. The value must be > 0.", &load.MaxThreads),
+			To:   option.Int(&load.MaxThreads, 1),
 		}, {
 			Long: "seed", Arg: "N", RedlineOnly: true, Default: "0",
 			Help: "seed of all random choices: arrivals, think times and data. Equal seeds give equal runs; change the seed to see " +
@@ -78,7 +78,7 @@ func (r *raw) loadRows() []option.Row {
 		}, {
 			Long: "request-period", Arg: "N", Unit: "responses",
 			Help: "number of responses between two steps of --periodic-concurrency-range",
-			To:   integer(1, "--request-period. The value must be > 0", &load.Period),
+			To:   option.Int(&load.Period, 1),
 		}, {
 			Long: "session-concurrency", Arg: "N",
 			Help: "openai: number of conversations at once, each with its own turns and pauses",
@@ -86,7 +86,7 @@ func (r *raw) loadRows() []option.Row {
 		}, {
 			Long: "fixed-schedule",
 			Help: "send each request at its time in the input data: replays a recorded trace",
-			To:   option.Func(func(string) error { return r.take(plan.FixedSchedule, false) }),
+			To:   option.Func(func(string) error { return r.take(plan.FixedSchedule, "--fixed-schedule") }),
 		}, {
 			Long: "segment", Arg: "NUMBER/COUNT", RedlineOnly: true,
 			Help: "send one part of the load: 2/5 is the second of five equal parts. Start all parts with the same options, on several " +
@@ -107,29 +107,30 @@ func (r *raw) deprecatedRows() []option.Row {
 			Short: 't', Arg: "N",
 			Help: "start of --concurrency-range",
 			To: option.Parsed(&levels.Start, func(v string) (int, error) {
-				if err := r.takeOld("-t", true); err != nil {
+				if err := r.takeOld("-t"); err != nil {
 					return 0, err
 				}
-				return level(v)
+				n, err := level(v)
+				return n, cmp.Or(err, when(n == 0, "starts at 1 or above, not %q", v))
 			}),
 		}, {
 			Short: 'c', Arg: "N",
 			Help: "end of --concurrency-range",
 			To: option.Parsed(&levels.End, func(v string) (int, error) {
-				if err := r.takeOld("-c", true); err != nil {
+				if err := r.takeOld("-c"); err != nil {
 					return 0, err
 				}
-				return bound(v)
+				return level(v)
 			}),
 		}, {
 			Short: 'd',
 			Help:  "selects --concurrency-range and has no other effect",
-			To:    option.Func(func(string) error { return r.takeOld("-d", false) }),
+			To:    option.Func(func(string) error { return r.takeOld("-d") }),
 		}, {
 			Short: 'z',
 			Help:  "other name of --input-data zero",
 			To: option.Func(func(string) error {
-				r.warnDeprecated("-z", "--input-data=zero")
+				r.warnOld("-z", "--input-data=zero")
 				r.zero = true
 				return nil
 			}),
@@ -137,7 +138,7 @@ func (r *raw) deprecatedRows() []option.Row {
 			Long: "data-directory", Arg: "DIR",
 			Help: "other name of --input-data with a directory",
 			To: option.Func(func(v string) error {
-				r.warnDeprecated("--data-directory", "--input-data")
+				r.warnOld("--data-directory", "--input-data")
 				r.paths = append(r.paths, v)
 				return nil
 			}),

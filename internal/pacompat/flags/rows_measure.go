@@ -1,13 +1,14 @@
 package flags
 
 import (
+	"cmp"
+	"fmt"
 	"math"
 	"os"
-	"strings"
+	"strconv"
 	"time"
 
 	"github.com/redline-bench/redline/internal/option"
-	"github.com/redline-bench/redline/internal/pacompat/flags/cxx"
 	"github.com/redline-bench/redline/internal/plan"
 )
 
@@ -24,7 +25,7 @@ func (r *raw) measureRows() []option.Row {
 			Long: "measurement-interval", Short: 'p', Arg: "TIME",
 			Help: "length of a measurement window. A level is measured until three consecutive windows agree; a slow model needs " +
 				"longer windows",
-			To: r.millis(1, "--measurement-interval (-p). The value must be > 0 msec.", &m.Interval),
+			To: r.millis(1, &m.Interval),
 		}, {
 			Long: "duration", Arg: "TIME", RedlineOnly: true,
 			Help: "measure each level for this long, such as 30s, in one window, instead of until three windows agree",
@@ -32,12 +33,11 @@ func (r *raw) measureRows() []option.Row {
 		}, {
 			Long: "measurement-mode", Arg: "MODE",
 			Help: "what ends a window: time (time_windows), or --measurement-request-count responses (count_windows)",
-			To: choice("--measurement-mode", "The available options are 'time_windows' or 'count_windows'.",
-				&m.Window, plan.TimeWindows, plan.CountWindows),
+			To:   option.Word(&m.Window, plan.TimeWindows, plan.CountWindows),
 		}, {
 			Long: "measurement-request-count", Arg: "N", Unit: "responses",
 			Help: "number of responses in a count window. High percentiles need more responses",
-			To:   integer(1, "--measurement-request-count. The value must be > 0.", &m.MinRequests),
+			To:   option.Int(&m.MinRequests, 1),
 		}, {
 			Long: "stability-percentage", Short: 's', Arg: "PCT", Default: "10", Unit: "%",
 			Help: "largest difference of throughput and latency between the last three windows of a stable level",
@@ -45,17 +45,11 @@ func (r *raw) measureRows() []option.Row {
 		}, {
 			Long: "max-trials", Short: 'r', Arg: "N",
 			Help: "largest number of windows of a level; a level that is not stable by then is unstable",
-			To:   integer(1, "--max-trials (-r). The value must be > 0.", &m.MaxTrials),
+			To:   option.Int(&m.MaxTrials, 1),
 		}, {
 			Long: "percentile", Arg: "N", Default: "-1, the average",
 			Help: "use this percentile of latency, 1 to 99, for stability and -l instead of the average, and report it",
-			To: option.Func(func(v string) error {
-				r.percentile = cxx.Atoi(v)
-				if rest := cxx.AfterInt(v); rest != strings.TrimSpace(v) { // else there is no number, which the rules refuse
-					return whole(v, rest, nil)
-				}
-				return nil
-			}),
+			To:   option.Parsed(&m.Percentile, percentile),
 		}, {
 			Long: "request-count", Arg: "N", Default: "0, no fixed number",
 			Help: "measure exactly this number of requests in one window. For comparing runs request by request",
@@ -63,7 +57,7 @@ func (r *raw) measureRows() []option.Row {
 		}, {
 			Long: "warmup-request-count", Arg: "N",
 			Help: "number of warm-up requests before the measurement, which are in no result: they fill caches and load models",
-			To:   integer(0, "--warmup-request-count. The value must be >= 0.", &m.WarmupCount),
+			To:   option.Int(&m.WarmupCount, 0),
 		}, {
 			Long: "latency-from", Arg: "WHEN", RedlineOnly: true,
 			Help: "open loop: start of a request's latency: its due time (scheduled), which does not hide a slow client, or its " +
@@ -85,26 +79,27 @@ func (r *raw) measureRows() []option.Row {
 	})
 }
 
-func (r *raw) setStability(v string) error {
-	v = r.percentage(v)
-	pct, err := cxx.Stof(v)
-	if err := r.lenient(whole(v, cxx.AfterFloat(v), err)); err != nil {
-		return err
+// percentile reads a percentile of latency; -1 is none, and 0 in the plan.
+func percentile(v string) (int, error) {
+	n, err := strconv.Atoi(v)
+	if err != nil || n != -1 && (n < 1 || n > 99) {
+		return 0, fmt.Errorf("is a whole number from 1 to 99, or -1 for the average, not %q", v)
 	}
-	if math.IsNaN(pct) || pct < 0 {
-		return failed("--stability-percentage (-s). The value must be >= 0.0.", "")
-	}
-	// "inf" means that every level is stable; JSON has no such number.
-	r.plan.Measure.Stability = min(pct, math.MaxFloat32) / 100
-	return nil
+	return max(n, 0), nil
 }
 
-// setRequestCount keeps the first of several, as perf_analyzer does, but checks them all.
+// setStability takes "inf", with which every level is stable; JSON has no such number.
+func (r *raw) setStability(v string) error {
+	pct, err := r.percent(v)
+	r.plan.Measure.Stability = min(pct, math.MaxFloat32) / 100
+	return err
+}
+
+// setRequestCount keeps the first of several, but checks them all.
 func (r *raw) setRequestCount(v string) error {
-	n, err := wholeNumber(1, "--request-count. The value must be > 0.", v)
-	if r.lenient(err) == nil && r.plan.Measure.RequestCount == 0 {
-		r.plan.Measure.RequestCount = n
-	}
+	n := r.plan.Measure.RequestCount
+	err := option.Int(&n, 1).Set(v)
+	r.plan.Measure.RequestCount = cmp.Or(r.plan.Measure.RequestCount, n)
 	return err
 }
 
@@ -126,7 +121,7 @@ func (r *raw) outputRows() []option.Row {
 			Help: "write the times of every request as JSON, for GenAI-Perf or your own analysis. The file must not exist yet",
 			To: option.Func(func(v string) error {
 				if _, err := os.Stat(v); err == nil {
-					return failed("--profile-export-file. Path must not already exist.", "--profile-export-file names a file that exists: remove the file, or give another name")
+					return fmt.Errorf("names a file that exists: remove %s, or give another name", v)
 				}
 				out.Export = v
 				return nil

@@ -1,6 +1,7 @@
 package flags
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -41,8 +42,7 @@ func (r *raw) targetRows() []option.Row {
 		}, {
 			Long: "service-kind", Arg: "KIND",
 			Help: "kind of server. triton is any KServe v2 server, openai any HTTP server with JSON requests",
-			To: choice("--service-kind", "The available options are 'triton', 'tfserving', 'torchserve', or 'triton_c_api'.",
-				(*string)(&t.Kind), kind.Names(false)...),
+			To:   option.Word((*string)(&t.Kind), kind.Names(false)...),
 		}, {
 			Long: "bls-composing-models", Arg: "NAME[:VERSION],...", Repeat: true,
 			Help: "models that a BLS model calls. The server does not report them; name them to see their share of the time",
@@ -55,7 +55,7 @@ func (r *raw) targetRows() []option.Row {
 func (r *raw) addComposingModels(v string) error {
 	for item := range strings.SplitSeq(strings.Join(strings.Fields(v), ""), ",") {
 		name, version, _ := strings.Cut(item, ":")
-		if name != "" || r.face == plan.PerfAnalyzer { // perf_analyzer asks the server for a model without a name
+		if name != "" || r.compat { // perf_analyzer asks the server for a model without a name
 			r.plan.Target.ComposingModels = append(r.plan.Target.ComposingModels, plan.ModelRef{Name: name, Version: version})
 		}
 	}
@@ -75,7 +75,7 @@ func (r *raw) kindRows() []option.Row {
 				"reads to the end",
 			To: option.Func(func(v string) error {
 				if strings.Count(v, "/") != 1 {
-					return refused("Received gRPC method name '"+v+"' that does not match the format: <package>.<service>/<method>.", "--grpc-method is PACKAGE.SERVICE/METHOD, not '"+v+"'")
+					return fmt.Errorf("is PACKAGE.SERVICE/METHOD, not %q", v)
 				}
 				t.GRPCMethod = v
 				return nil
@@ -120,12 +120,11 @@ func (r *raw) serverRows() []option.Row {
 		}, {
 			Long: "metrics-interval", Arg: "TIME",
 			Help: "interval between two readings of the metrics",
-			To:   r.millis(1, "--metrics-interval. The value must be > 0 msecs.", &r.metricsEvery),
+			To:   r.millis(1, &r.metricsEvery),
 		}, {
 			Long: "trace-level", Arg: "LEVEL", Default: "as the server has it",
 			Help: "what the server traces during the run, to see where the time of a request is spent",
-			To: choice("--trace-level", "The available options are 'OFF', 'TIMESTAMPS', or 'TENSORS'.",
-				&t.Trace.Level, "OFF", "TIMESTAMPS", "TENSORS"),
+			To:   option.Word(&t.Trace.Level, "OFF", "TIMESTAMPS", "TENSORS"),
 		}, {
 			Long: "trace-rate", Arg: "N", Default: "as the server has it",
 			Help: "trace one request in N",
@@ -133,12 +132,11 @@ func (r *raw) serverRows() []option.Row {
 		}, {
 			Long: "trace-count", Arg: "N", Default: "as the server has it",
 			Help: "stop after N traces; -1 never stops",
-			To: number(-1, "--trace-count. The value must be >= 0 or set to -1 (default).",
-				&t.Trace.Count),
+			To:   number(-1, &t.Trace.Count),
 		}, {
 			Long: "log-frequency", Arg: "N", Default: "as the server has it",
 			Help: "write the server's trace file after every N traces; 0 writes it when the server ends",
-			To:   number(0, "--log-frequency. The value must be >= 0.", &t.Trace.LogFrequency),
+			To:   number(0, &t.Trace.LogFrequency),
 		}, {
 			Long: "trace-file", Arg: "FILE", RedlineOnly: true,
 			Help: "read the server's trace file after the run, and show where the slowest requests spent their time, at the client and at the server; FILE is the file of Triton's --trace-config as this machine sees it",
@@ -147,10 +145,13 @@ func (r *raw) serverRows() []option.Row {
 	})
 }
 
-// number is integer for a value that the server takes as text.
-func number(least int, message string, to *string) option.Value {
-	return option.Parsed(to, func(v string) (string, error) {
-		n, err := wholeNumber(least, message, v)
-		return strconv.Itoa(n), err
+// number is option.Int for a value that the server takes as text.
+func number(least int, to *string) option.Value {
+	var n int
+	v := option.Int(&n, least).Then(func(string) error {
+		*to = strconv.Itoa(n)
+		return nil
 	})
+	v.Default = ""
+	return v
 }

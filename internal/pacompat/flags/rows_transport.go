@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/redline-bench/redline/internal/option"
-	"github.com/redline-bench/redline/internal/pacompat/flags/cxx"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/secret"
 )
@@ -27,8 +26,7 @@ func (r *raw) transportRows() []option.Row {
 		}, {
 			Long: "grpc-compression-algorithm", Arg: "NAME", Default: "none",
 			Help: "gRPC: compression of requests: none, gzip or deflate. Saves network traffic, needs CPU time on both sides",
-			To: choice("--grpc-compression-algorithm", "The available options are 'gzip', 'deflate', or 'none'.",
-				&t.Compression, "none", "gzip", "deflate"),
+			To:   option.Word(&t.Compression, "none", "gzip", "deflate"),
 		}, {
 			Long: "connections", Arg: "N", RedlineOnly: true,
 			Help: "gRPC and HTTP/2: number of connections; 0 chooses. Use more if one connection is the bottleneck, or if a load " +
@@ -58,10 +56,10 @@ func (r *raw) transportRows() []option.Row {
 
 func (r *raw) tlsRows() []option.Row {
 	file := func(to *string, long, help string) option.Row {
-		return option.Row{Long: long, Arg: "FILE", Help: help, To: existing("--"+long+". The value must be a valid file path.", to)}
+		return option.Row{Long: long, Arg: "FILE", Help: help, To: existing(to)}
 	}
 	encoding := func(to *string, long, help string) option.Row {
-		return option.Row{Long: long, Arg: "TYPE", Help: help, To: choice("--"+long, "The available options are 'PEM' or 'DER'.", to, "PEM", "DER")}
+		return option.Row{Long: long, Arg: "TYPE", Help: help, To: option.Word(to, "PEM", "DER")}
 	}
 	return []option.Row{
 		{Long: "ssl-grpc-use-ssl", Help: "gRPC: use TLS", To: option.Switch(&r.grpcTLS.GRPC)},
@@ -72,24 +70,18 @@ func (r *raw) tlsRows() []option.Row {
 			Long: "ssl-https-verify-peer", Arg: "0|1", Default: "1",
 			Help: "HTTPS: 0 accepts any certificate, for test servers with a self-signed one",
 			To: option.Func(func(v string) error {
-				n := cxx.Atol(v)
-				if n != 0 && n != 1 {
-					return failed("--ssl-https-verify-peer. The value must be either 0 or 1.", "")
-				}
+				n, err := oneOf(v, "0", "1")
 				r.httpTLS.SkipVerifyPeer = n == 0
-				return nil
+				return err
 			}).Of("0", "1"),
 		},
 		{
 			Long: "ssl-https-verify-host", Arg: "0|1|2", Default: "2",
 			Help: "HTTPS: 0 accepts a certificate that names another host; 1 and 2 do not",
 			To: option.Func(func(v string) error {
-				n := cxx.Atol(v)
-				if n < 0 || n > 2 {
-					return failed("--ssl-https-verify-host. The value must be either 0, 1, or 2.", "")
-				}
-				r.httpTLS.SkipVerifyHost, r.httpTLS.VerifyHostLevel = n == 0, int(n)
-				return nil
+				n, err := oneOf(v, "0", "1", "2")
+				r.httpTLS.SkipVerifyHost, r.httpTLS.VerifyHostLevel = n == 0, n
+				return err
 			}).Of("0", "1", "2"),
 		},
 		file(&r.httpTLS.CAFile, "ssl-https-ca-certificates-file", "HTTPS: certificates of the authorities to trust, instead of the system's"),
@@ -104,7 +96,7 @@ func (r *raw) tlsRows() []option.Row {
 func (r *raw) addHeader(v string) error {
 	name, value, ok := strings.Cut(v, ":")
 	if !ok || name == "" || strings.ContainsAny(v, "\r\n") {
-		return aborted(fmt.Sprintf("Failed to parse -H. A header is written 'Name: value', on one line: %q", v), fmt.Sprintf("-H is 'Name: value', on one line, not %q", v))
+		return fmt.Errorf("is 'Name: value', on one line, not %q", v)
 	}
 	r.plan.Target.Headers = append(r.plan.Target.Headers, plan.Header{Name: name, Value: value})
 	return nil
@@ -113,27 +105,14 @@ func (r *raw) addHeader(v string) error {
 func (r *raw) addParameter(v string) error {
 	parts := strings.Split(v, ":")
 	if len(parts) != 3 {
-		return failed("--request-parameter. The value does not match <name:value:type>.", forms["--request-parameter"])
+		return fmt.Errorf("is NAME:VALUE:TYPE, such as max_tokens:256:int, not %q", v)
 	}
 	p := plan.Parameter{Name: parts[0], Value: parts[1], Type: strings.ToLower(parts[2])}
-	if r.face == plan.PerfAnalyzer {
-		p.Value = leniently(p)
+	if r.compat && p.Type == "bool" {
+		p.Value = strconv.FormatBool(p.Value == "true") // what is not true is false
 	}
 	r.plan.Target.Parameters = append(r.plan.Target.Parameters, p)
 	return nil
-}
-
-// leniently reads a parameter as C++ does: what is not true is false, and a number ends where its digits do.
-func leniently(p plan.Parameter) string {
-	switch p.Type {
-	case "bool":
-		return strconv.FormatBool(p.Value == "true")
-	case "int":
-		if n, err := cxx.Stoi(p.Value); err == nil {
-			return strconv.Itoa(n)
-		}
-	}
-	return p.Value
 }
 
 func (r *raw) setSources(v string) error {

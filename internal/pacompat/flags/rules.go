@@ -2,19 +2,19 @@ package flags
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/redline-bench/redline/internal/kind"
-	"github.com/redline-bench/redline/internal/pacompat/kinds"
 	"github.com/redline-bench/redline/internal/plan"
 )
 
 // verify holds the rules across options, in perf_analyzer's order: the first that fails is the one reported.
 func (r *raw) verify() error {
 	for _, rule := range []func() error{
-		r.verifyTarget, r.verifyNumbers, r.verifyCalls, r.verifyPeriodic, r.verifySearch,
+		r.verifyTarget, r.verifyCalls, r.verifyPeriodic, r.verifySearch,
 		r.verifyWarmup, r.verifyRequestCount, r.verifyKind, r.verifyKindOptions, r.verifyStages, r.verifyDuration, r.verifySegment, r.verifyEmbedded,
 	} {
 		if err := rule(); err != nil {
@@ -27,51 +27,27 @@ func (r *raw) verify() error {
 // verifyTarget checks model, ranges, protocol, and what only gRPC can do.
 func (r *raw) verifyTarget() error {
 	t := &r.plan.Target
-	if t.Model == "" && !kind.Of(t.Kind).NoModelName && r.face == plan.PerfAnalyzer { // redline names the server's models instead
-		return failed("-m (model name). The value must be specified.", "")
-	}
-	if r.plan.Load.Concurrency.Start == 0 {
-		return refused("The start of the search range must be > 0", "--concurrency-range starts at 1 or above")
-	}
-	if r.plan.Load.Rate.Start <= 0 {
-		return failed("--request-rate-range. The start of the search range must be > 0.", "--request-rate-range starts above 0")
+	if t.Model == "" && !kind.Of(t.Kind).NoModelName && r.compat { // redline names the server's models instead
+		return errors.New("-m is missing: name the model to load, as in -m resnet50")
 	}
 	t.Protocol = plan.Protocol(strings.ToLower(r.protocol))
 	if t.Protocol != plan.HTTP && t.Protocol != plan.GRPC {
-		return failed("-i (protocol). The value should be either HTTP or gRPC.", "-i is http or grpc")
+		return fmt.Errorf("-i is http or grpc, not %q", r.protocol)
 	}
-	overHTTP := kind.Of(t.Kind).HTTPStreams && r.face == plan.Redline // rules.Check refuses it for Triton
+	overHTTP := kind.Of(t.Kind).HTTPStreams && !r.compat // rules.Check refuses it for Triton
 	if t.Streaming && t.Protocol != plan.GRPC && !kind.Of(t.Kind).InProcess() && !overHTTP {
-		return refused("Streaming is only allowed with gRPC protocol and Triton C API.", "--streaming needs gRPC: add -i grpc")
+		return errors.New("--streaming needs gRPC: add -i grpc")
 	}
 	if r.table.Given("grpc-compression-algorithm") && t.Protocol != plan.GRPC {
-		return refused("Using compression algorithm is only allowed with gRPC protocol.", "--grpc-compression-algorithm needs gRPC: add -i grpc")
-	}
-	return nil
-}
-
-// verifyNumbers checks single values that perf_analyzer looks at late.
-func (r *raw) verifyNumbers() error {
-	if r.plan.Input.SequenceLengthVariation < 0 {
-		return failed("--sequence-length-variation. The value must be >= 0.0.", "")
-	}
-	if r.startID == 0 {
-		if r.face == plan.Redline {
-			return line("--sequence-id-range starts at 1 or above: 0 is no correlation id")
-		}
-		r.warn("WARNING: using an invalid start sequence id. Perf Analyzer will use default value if it is measuring on sequence model.")
-		r.startID = 1
-	}
-	if r.percentile != -1 && (r.percentile < 1 || r.percentile > 99) {
-		return failed("--percentile. The value must be -1 for not reporting or in range (0, 100).", forms["--percentile"])
+		return errors.New("--grpc-compression-algorithm needs gRPC: add -i grpc")
 	}
 	return nil
 }
 
 func (r *raw) verifyCalls() error {
 	return cmp.Or(
-		refuseIf(r.zero && len(r.paths) > 0, "The -z flag cannot be set when --data-directory is provided.", "-z and --data-directory exclude each other: leave one out"),
-		refuseIf(r.async && r.sync, "Cannot specify --async and --sync simultaneously.", "--async and --sync exclude each other: leave one out"),
+		when(r.zero && len(r.paths) > 0, "-z and --data-directory exclude each other: leave one out"),
+		when(r.async && r.sync, "--async and --sync exclude each other: leave one out"),
 	)
 }
 
@@ -79,31 +55,22 @@ func (r *raw) verifyPeriodic() error {
 	load := &r.plan.Load
 	if r.mode == plan.PeriodicConcurrency {
 		if !r.plan.Target.Streaming {
-			return refused("The --periodic-concurrency-range option requires bi-directional gRPC streaming.", "--periodic-concurrency-range needs streams: add -i grpc --streaming")
+			return errors.New("--periodic-concurrency-range needs streams: add -i grpc --streaming")
 		}
 		if r.plan.Output.Export == "" {
-			return refused("Must provide --profile-export-file when using the --periodic-concurrency-range option.", "--periodic-concurrency-range writes every request: add --profile-export-file FILE")
+			return errors.New("--periodic-concurrency-range writes every request: add --profile-export-file FILE")
 		}
-		short := load.MaxThreads < load.Periodic.End
-		if load.MaxThreadsSet && (short || r.face == plan.PerfAnalyzer) { // perf_analyzer warns whatever the number
-			r.warn(r.raised(load.MaxThreads, load.Periodic.End))
-		}
-		if short {
+		if load.MaxThreads < load.Periodic.End {
+			if load.MaxThreadsSet {
+				r.warn(fmt.Sprintf("--max-threads %d is less than the concurrency %d, and is raised to it", load.MaxThreads, load.Periodic.End))
+			}
 			load.MaxThreads = load.Periodic.End
 		}
 	}
 	if len(r.plan.Target.Parameters) > 0 && r.plan.Target.Protocol != plan.GRPC {
-		return refused("The --request-parameter option is currently only supported by gRPC protocol.", "--request-parameter needs gRPC: add -i grpc")
+		return errors.New("--request-parameter needs gRPC: add -i grpc")
 	}
 	return nil
-}
-
-// raised says that --max-threads is raised to the highest concurrency.
-func (r *raw) raised(from, to int) string {
-	if r.face == plan.PerfAnalyzer {
-		return "WARNING: Overriding max_threads specification to ensure requested concurrency range."
-	}
-	return fmt.Sprintf("redline profile: --max-threads %d is less than the concurrency %d, and is raised to it", from, to)
 }
 
 // verifySearch checks that a search can end.
@@ -113,11 +80,11 @@ func (r *raw) verifySearch() error {
 	falls := load.Concurrency.End < load.Concurrency.Start || load.Rate.End < load.Rate.Start
 	limit, binary := r.plan.Measure.LatencyLimit, load.Search == plan.Binary
 	return cmp.Or(
-		lineIf(binary && len(load.Levels) > 0, "--binary-search needs a range, as in --concurrency-range 1:64, not a list"),
-		refuseIf(unlimited && limit == 0, "The end of the search range and the latency limit can not be both 0 (or 0.0) simultaneously", "a range without an end needs a latency at which it ends: add -l TIME, such as -l 50ms"),
-		refuseIf(binary && unlimited, "The end of the range can not be 0 (or 0.0) for binary search mode.", "--binary-search needs the end of the range, as in --concurrency-range 1:64"),
-		refuseIf(binary && limit == 0, "The --latency-threshold cannot be 0 for binary search mode.", "--binary-search needs the latency to search for: add -l TIME, such as -l 50ms"),
-		refuseIf(binary && falls, "The end of the range can not be less than start of the range for binary search mode.", "the range ends below its start: write the lower number first"),
+		when(binary && len(load.Levels) > 0, "--binary-search needs a range, as in --concurrency-range 1:64, not a list"),
+		when(unlimited && limit == 0, "a range without an end needs a latency at which it ends: add -l TIME, such as -l 50ms"),
+		when(binary && unlimited, "--binary-search needs the end of the range, as in --concurrency-range 1:64"),
+		when(binary && limit == 0, "--binary-search needs the latency to search for: add -l TIME, such as -l 50ms"),
+		when(binary && falls, "the range ends below its start: write the lower number first"),
 	)
 }
 
@@ -128,8 +95,8 @@ func (r *raw) verifyWarmup() error {
 	severalConcurrencies, severalRates := r.severalLevels()
 	const ours = "--warmup-request-count is for one level: give one level"
 	return cmp.Or(
-		refuseIf(severalConcurrencies, "--warmup-request-count not supported with multiple concurrency values in one run", ours),
-		refuseIf(severalRates, "--warmup-request-count not supported with multiple request rate values in one run", ours),
+		when(severalConcurrencies, ours),
+		when(severalRates, ours),
 	)
 }
 
@@ -145,19 +112,15 @@ func (r *raw) verifyRequestCount() error {
 	if n == 0 {
 		return nil
 	}
-	c, own := r.plan.Load.Concurrency, r.face == plan.Redline
-	most := c.Start
-	if own { // each level has as many requests
-		most = max(c.Start, c.End)
+	c, load := r.plan.Load.Concurrency, &r.plan.Load
+	if !r.compat { // each level has as many requests
+		c.Start = max(c.Start, c.End)
 	}
-	fewerThanSlots := r.mode == plan.Concurrency && n < most
-	fewerThanRate := r.mode == plan.RequestRate && float64(n)+1 <= r.plan.Load.Rate.Start && r.face == plan.PerfAnalyzer
 	severalConcurrencies, severalRates := r.severalLevels()
 	return cmp.Or(
-		refuseIf(fewerThanSlots, "--request-count can not be less than concurrency", "--request-count is lower than the highest concurrency: send at least as many requests"),
-		refuseIf(severalConcurrencies && !own, "--request-count not supported with multiple concurrency values in one run", ""),
-		refuseIf(fewerThanRate, "--request-count can not be less than request rate", "--request-count is lower than the rate: send at least as many requests"),
-		refuseIf(severalRates && !own, "--request-count not supported with multiple request rate values in one run", ""),
+		when(r.mode == plan.Concurrency && n < c.Start, "--request-count is lower than the highest concurrency: send at least as many requests"),
+		when(r.compat && r.mode == plan.RequestRate && float64(n)+1 <= load.Rate.Start, "--request-count is lower than the rate: send at least as many requests"),
+		when(r.compat && (severalConcurrencies || severalRates), "--request-count is for one level: give one level"),
 	)
 }
 
@@ -166,12 +129,10 @@ func (r *raw) verifyKind() error {
 	t, in := &r.plan.Target, &r.plan.Input
 	row := kind.Of(t.Kind)
 	if t.HTTPVersion != "" && !row.HTTP2 {
-		return line("--http-version is for --service-kind openai")
+		return errors.New("--http-version is for --service-kind openai")
 	}
-	if refuse := kinds.Of(t.Kind).Refuse; refuse != nil {
-		if original, ours := refuse(&kinds.Asked{Target: t, Input: in, Async: r.async, Data: len(r.paths) > 0}); original != "" {
-			return refused(original, ours)
-		}
+	if err := r.verifyOptionsOfKind(); err != nil {
+		return err
 	}
 	if row.Unbatched && !in.BatchSet {
 		in.Batch = 0
@@ -185,15 +146,48 @@ func (r *raw) verifyKind() error {
 	return nil
 }
 
+// verifyOptionsOfKind refuses what single kinds cannot do, and asks for what they need.
+func (r *raw) verifyOptionsOfKind() error {
+	t, in := &r.plan.Target, &r.plan.Input
+	name, data := "--service-kind "+string(t.Kind), len(r.paths) > 0
+	noData := when(!data, "%s needs its requests: add --input-data FILE", name)
+	noGRPC := when(t.Protocol == plan.GRPC, "-i grpc: a server of the kind %s has no gRPC; use -i http", t.Kind)
+	noAsync := when(r.async, "%s takes no --async: leave it out", name)
+	noBatch := when(in.Batch > 1, "%s takes no -b above 1: leave it out", name)
+	noStream := when(t.Streaming, "%s takes no --streaming: leave it out", name)
+	switch t.Kind {
+	case plan.TFServing:
+		return cmp.Or(when(t.Protocol != plan.GRPC, "TensorFlow Serving is measured over gRPC: add -i grpc"), noStream, noAsync)
+	case plan.TorchServe:
+		return cmp.Or(noData, noAsync, noGRPC)
+	case plan.TritonCAPI:
+		return cmp.Or(
+			when(t.ServerDirectory == "", "%s needs --triton-server-directory", name),
+			when(t.ModelRepository == "", "%s needs --model-repository", name),
+			when(r.async && t.Streaming && in.SharedMemory != plan.NoSharedMemory, "%s takes no --shared-memory with --async and --streaming: leave it out", name),
+		)
+	case plan.OpenAI:
+		return cmp.Or(
+			when(!data, "%s needs its requests: add --input-data FILE, or use 'redline llm', which makes prompts", name),
+			when(t.Endpoint == "", "%s needs the path of the API: add --endpoint v1/chat/completions", name),
+			when(!r.async, "%s needs --async: add it", name), noBatch, noGRPC,
+		)
+	case plan.DynamicGRPC:
+		unscheduled := when(r.compat && r.mode == plan.FixedSchedule, "%s follows no --fixed-schedule: leave it out", name)
+		return cmp.Or(noAsync, noData, noBatch, unscheduled, when(t.Streaming && r.compat, "%s takes no --streaming: leave it out", name))
+	}
+	return nil
+}
+
 // verifyKindOptions checks options that only some kinds of servers or loads have. The rule about the think time is redline's own.
 func (r *raw) verifyKindOptions() error {
 	collect, row := r.plan.Target.Metrics.Collect, kind.Of(r.plan.Target.Kind)
 	return cmp.Or(
-		refuseIf(collect && !row.Metrics, "Server-side metric collection is only supported with Triton client backend.", "--collect-metrics reads the metrics of Triton: use --server-metrics URL for other servers"),
-		refuseIf(!collect && r.table.Given("metrics-url"), "Must specify --collect-metrics when using the --metrics-url option.", "--metrics-url is about the metrics of Triton: add --collect-metrics"),
-		refuseIf(!collect && r.table.Given("metrics-interval"), "Must specify --collect-metrics when using the --metrics-interval option.", "--metrics-interval is about the metrics of Triton: add --collect-metrics"),
-		refuseIf(r.mode == plan.SessionConcurrency && !row.Sessions, "Session concurrency mode is only supported with OpenAI service kind.", "--session-concurrency is for language models: add --service-kind openai"),
-		lineIf(r.plan.Load.ThinkTime.Mean > 0 && r.mode != plan.Concurrency, "--think-time needs a closed loop: use it with --concurrency-range alone"),
+		when(collect && !row.Metrics, "--collect-metrics reads the metrics of Triton: use --server-metrics URL for other servers"),
+		when(!collect && r.table.Given("metrics-url"), "--metrics-url is about the metrics of Triton: add --collect-metrics"),
+		when(!collect && r.table.Given("metrics-interval"), "--metrics-interval is about the metrics of Triton: add --collect-metrics"),
+		when(r.mode == plan.SessionConcurrency && !row.Sessions, "--session-concurrency is for language models: add --service-kind openai"),
+		when(r.plan.Load.ThinkTime.Mean > 0 && r.mode != plan.Concurrency, "--think-time needs a closed loop: use it with --concurrency-range alone"),
 	)
 }
 
@@ -204,7 +198,7 @@ func (r *raw) verifyStages() error {
 	}
 	for _, name := range []string{"request-count", "duration", "latency-threshold", "binary-search", "measurement-interval", "measurement-mode", "max-trials"} {
 		if r.table.Given(name) {
-			return line("--stages and --%s exclude each other: the stages say how long is measured", name)
+			return fmt.Errorf("--stages and --%s exclude each other: the stages say how long is measured", name)
 		}
 	}
 	return nil
@@ -217,11 +211,11 @@ func (r *raw) verifyDuration() error {
 	}
 	for _, name := range []string{"request-count", "measurement-interval", "measurement-mode", "max-trials"} {
 		if r.table.Given(name) {
-			return line("--duration and --%s exclude each other", name)
+			return fmt.Errorf("--duration and --%s exclude each other", name)
 		}
 	}
 	if r.mode != plan.Concurrency && r.mode != plan.RequestRate && r.mode != plan.CustomIntervals {
-		return line("--duration needs a load without an end: use it with --concurrency-range, --request-rate-range or --request-intervals")
+		return errors.New("--duration needs a load without an end: use it with --concurrency-range, --request-rate-range or --request-intervals")
 	}
 	m := &r.plan.Measure
 	m.Interval, m.OneWindow, m.MaxTrials = r.duration, true, 1
@@ -240,15 +234,15 @@ func (r *raw) verifySegment() error {
 		r.mode == plan.SessionConcurrency || r.mode == plan.FixedSchedule || r.mode == plan.PeriodicConcurrency
 	switch {
 	case r.plan.Target.Embedded:
-		return line("--segment and --embedded exclude each other: each part would load a server of its own")
+		return errors.New("--segment and --embedded exclude each other: each part would load a server of its own")
 	case load.MPI:
-		return line("--segment and --enable-mpi exclude each other")
+		return errors.New("--segment and --enable-mpi exclude each other")
 	case m.Calibrate:
-		return line("--segment and --calibrate exclude each other: run 'redline calibrate' on each machine")
+		return errors.New("--segment and --calibrate exclude each other: run 'redline calibrate' on each machine")
 	case severalConcurrencies, severalRates, r.mode == plan.Concurrency && load.Concurrency.End == 0, r.mode == plan.RequestRate && load.Rate.End == 0:
-		return line("--segment needs a load with one level: the parts of a load do not know how the others measured a level")
+		return errors.New("--segment needs a load with one level: the parts of a load do not know how the others measured a level")
 	case !ends:
-		return line("--segment needs a load with an end, so that all parts end together: add --duration, --request-count or --stages")
+		return errors.New("--segment needs a load with an end, so that all parts end together: add --duration, --request-count or --stages")
 	}
 	return nil
 }
@@ -258,10 +252,10 @@ func (r *raw) verifySegment() error {
 func (r *raw) verifyEmbedded() error {
 	t, row := &r.plan.Target, kind.Of(r.plan.Target.Kind)
 	return cmp.Or(
-		lineIf(!t.Embedded && len(t.EmbeddedArgs) > 0, "--embedded-arg needs --embedded: without it no server is started"),
-		lineIf(t.Embedded && r.table.Given("u"), "-u and --embedded exclude each other: the embedded server chooses its own address"),
-		lineIf(t.Embedded && !row.Embedded, "--embedded serves --service-kind triton only, not %s", t.Kind),
-		lineIf(row.Method && t.GRPCMethod == "" && r.face == plan.Redline, "--grpc-method is missing: name the method to call as package.Service/Method"),
+		when(!t.Embedded && len(t.EmbeddedArgs) > 0, "--embedded-arg needs --embedded: without it no server is started"),
+		when(t.Embedded && r.table.Given("u"), "-u and --embedded exclude each other: the embedded server chooses its own address"),
+		when(t.Embedded && !row.Embedded, "--embedded serves --service-kind triton only, not %s", t.Kind),
+		when(row.Method && t.GRPCMethod == "" && !r.compat, "--grpc-method is missing: name the method to call as package.Service/Method"),
 	)
 }
 
@@ -282,33 +276,30 @@ func (r *raw) finish() error {
 	case plan.HTTP:
 		t.TLS = r.httpTLS
 	}
-	if r.face == plan.Redline {
+	if !r.compat {
 		t.Endpoint = strings.TrimLeft(t.Endpoint, "/")
 		if err := kind.Of(t.Kind).Address(t, t.URL); err != nil {
-			return line("%v", err)
+			return err
 		}
-	}
-	if r.percentile > 0 {
-		m.Percentile = r.percentile
 	}
 	if r.table.Given("max-error-rate") {
 		m.MaxErrorRate = m.ValidErrorRate
 	}
 	r.plan.Verbose = min(2, r.plan.Verbose)
 	in.Seed = r.plan.Load.Seed
-	if r.face == plan.PerfAnalyzer && t.Protocol == plan.HTTP && strings.HasSuffix(t.URL, "/") {
+	if r.compat && t.Protocol == plan.HTTP && strings.HasSuffix(t.URL, "/") {
 		t.URL += "/" // perf_analyzer puts a path that starts with a slash behind it
 	}
-	if r.face == plan.Redline {
+	if !r.compat {
 		m.FromSend = r.latencyFrom == fromSend
 	} else if kind.Of(t.Kind).HTTP2 {
 		t.HTTPVersion = "1.1" // the only version of perf_analyzer
 	}
 	in.SequenceStartID = uint64(r.startID)
-	if r.face == plan.Redline && !r.table.Given("sequence-id-range") {
+	if !r.compat && !r.table.Given("sequence-id-range") {
 		in.SequenceStartID, in.SequenceIDRange = 0, 0
 	}
-	if r.face == plan.PerfAnalyzer && !r.table.Given("output-tensor-format") {
+	if r.compat && !r.table.Given("output-tensor-format") {
 		in.OutputFormat = in.InputFormat // perf_analyzer has one option for both
 	}
 	switch {
@@ -318,6 +309,9 @@ func (r *raw) finish() error {
 		in.Source, in.Paths = plan.JSONFiles, r.paths
 	case r.zero:
 		in.Source = plan.Zero
+	}
+	if r.compat {
+		exportAsPerfAnalyzer(&r.plan)
 	}
 	r.dropUntyped()
 	r.dropForeign()
@@ -330,11 +324,7 @@ func (r *raw) dropUntyped() {
 	t.Parameters = slices.DeleteFunc(t.Parameters, func(p plan.Parameter) bool {
 		sendable := p.Type == "string" || p.Type == "int" || p.Type == "bool"
 		if !sendable {
-			head, end := "redline profile: ", ""
-			if r.face == plan.PerfAnalyzer {
-				head, end = "WARNING: ", "."
-			}
-			r.warn(head + "--request-parameter " + p.Name + " is not sent: its type is not string, int or bool" + end)
+			r.warn("--request-parameter " + p.Name + " is not sent: its type is not string, int or bool")
 		}
 		return !sendable
 	})

@@ -12,7 +12,7 @@ import (
 // client writes the client's view of a level.
 func (c *Console) client(p *page, s *result.Client) {
 	p.linef("    Request count: %d", s.Requests)
-	if pct := delayedPercent(s); pct > 1 && c.Plan.Program == plan.PerfAnalyzer { // redline profile has the client health and the verdict
+	if pct := delayedPercent(s); pct > 1 && c.Plan.Policies.BareReport { // redline profile has the client health and the verdict
 		p.linef("    Avg send request rate: %.2f infer/sec", s.SendRate)
 		p.linef("    [WARNING] Perf Analyzer was not able to keep up with the desired request rate. %.2f%% of the requests were delayed. ", pct)
 	}
@@ -30,7 +30,7 @@ func (c *Console) client(p *page, s *result.Client) {
 		p.linef("    Avg latency: %d usec (standard deviation %d usec)", us(s.Latency.Avg), us(s.Latency.Std))
 	}
 	for _, n := range percentiles(c.Plan) {
-		if !result.Enough(float64(n), s.Requests) && c.Plan.Program == plan.Redline {
+		if !result.Enough(float64(n), s.Requests) && !c.Plan.Policies.BareReport {
 			p.linef("    p%d latency: %s", n, c.tooFew(n, s.Requests))
 			continue
 		}

@@ -62,11 +62,11 @@ func (c *Console) Pass(n int, w *result.Window) {
 	case c.Plan.Measure.StopOnFailure && w.Error == result.RequestsFailed:
 		// A failed request ended the window: perf_analyzer checks its threads while it counts requests, but not in a time window.
 		p.linef("  Pass [%d] cb::Error: %s", n, loadFailed(c.Async))
-	case w.Error != "" && w.Client.Requests+w.Client.Failed == 0 && c.Plan.Program == plan.Redline:
+	case w.Error != "" && w.Client.Requests+w.Client.Failed == 0 && !c.Plan.Policies.BareReport:
 		p.linef("  Pass [%d] no request ended", n)
-	case w.Error != "" && w.Client.Requests == 0 && c.Plan.Program == plan.Redline:
+	case w.Error != "" && w.Client.Requests == 0 && !c.Plan.Policies.BareReport:
 		p.linef("  Pass [%d] no request succeeded, %d failed", n, w.Client.Failed)
-	case w.Error != "" && c.Plan.Program == plan.Redline:
+	case w.Error != "" && !c.Plan.Policies.BareReport:
 		p.linef("  Pass [%d] %s (%d of %d)", n, w.Error, w.Client.Failed, w.Client.Failed+w.Client.Requests)
 	case w.Error != "" && w.Client.Requests == 0:
 		p.linef("  Pass [%d] cb::Error: %s", n, NoValidRequests)
@@ -105,7 +105,7 @@ func (c *Console) Partial(l *result.Level) {
 }
 
 func (c *Console) level(out, remarks *page, l *result.Level) {
-	if l.Client.Requests == 1 && c.Plan.Program == plan.PerfAnalyzer {
+	if l.Client.Requests == 1 && c.Plan.Policies.BareReport {
 		remarks.linef("%s", SingleRequest)
 	}
 	out.linef("  Client: ")
@@ -113,10 +113,10 @@ func (c *Console) level(out, remarks *page, l *result.Level) {
 	if c.late(l) {
 		remarks.linef("%s", Late(us(l.Client.Sent.Avg), us(l.Client.Due.Avg)))
 	}
-	if l.Hold != nil && c.Plan.Program == plan.PerfAnalyzer { // the health block of redline profile has it
+	if l.Hold != nil && c.Plan.Policies.BareReport { // the health block of redline profile has it
 		remarks.linef("WARNING: Held by the server: %s.", l.Hold)
 	}
-	if serverStats(c.Model) && (l.Server != nil || c.Plan.Program == plan.PerfAnalyzer) {
+	if serverStats(c.Model) && (l.Server != nil || c.Plan.Policies.BareReport) {
 		out.linef("  Server: ")
 		s := result.Server{}
 		if l.Server != nil {
@@ -129,14 +129,14 @@ func (c *Console) level(out, remarks *page, l *result.Level) {
 		out.linef("  Server Prometheus Metrics: ")
 		gpus(out, l.GPU)
 	}
-	if l.Client.OverheadPercent > 50 && c.Plan.Program == plan.PerfAnalyzer { // the verdict of redline profile judges the client
+	if l.Client.OverheadPercent > 50 && c.Plan.Policies.BareReport { // the verdict of redline profile judges the client
 		out.linef("%s", KeepUp)
 	}
 }
 
 // late reports whether the latencies from due time and send time of an open loop differ: by a tenth, and by more than jitter.
 func (c *Console) late(l *result.Level) bool {
-	if l.Mode == plan.Concurrency || c.Plan.Program != plan.PerfAnalyzer {
+	if l.Mode == plan.Concurrency || !c.Plan.Policies.BareReport {
 		return false
 	}
 	const jitter = 100_000
@@ -176,7 +176,7 @@ func (c *Console) Summary(levels []result.Level) {
 // mark describes the problem of a level that only redline profile reports.
 func (c *Console) mark(l *result.Level) string {
 	switch {
-	case c.Plan.Program != plan.Redline:
+	case c.Plan.Policies.BareReport:
 		return ""
 	case l.Unfinished:
 		return " (unfinished)"
@@ -198,7 +198,7 @@ func Reported(p *plan.Plan, levels []result.Level) []result.Level {
 	}
 	var out []result.Level
 	for i := range levels {
-		if levels[i].Accepted && !levels[i].Idle || p.Program == plan.Redline && levels[i].Client.Requests > 0 {
+		if levels[i].Accepted && !levels[i].Idle || !p.Policies.BareReport && levels[i].Client.Requests > 0 {
 			out = append(out, levels[i])
 		}
 	}

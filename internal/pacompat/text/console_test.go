@@ -227,7 +227,7 @@ func TestSummary(t *testing.T) {
 	c.Summary(levels)
 	same(t, "perf_analyzer mode", out.String(), "Inferences/Second vs. Client p99 Batch Latency\nConcurrency: 1, throughput: 2051.62 infer/sec, latency 918 usec\n")
 	out.Reset()
-	p.Program = plan.Redline
+	p.Policies.BareReport = false
 	c.Summary(levels)
 	same(t, "redline", out.String(), `Inferences/Second vs. Client p99 Batch Latency
 Concurrency: 1, throughput: 2051.62 infer/sec, latency 918 usec
@@ -238,7 +238,7 @@ Concurrency: 3, throughput: 2051.62 infer/sec, latency 918 usec (over the limit)
 	levels[0].Stable, levels[0].Unfinished = false, true
 	c.Summary(levels[:1])
 	same(t, "unfinished", out.String(), "Inferences/Second vs. Client p99 Batch Latency\nConcurrency: 1, throughput: 2051.62 infer/sec, latency 918 usec (unfinished)\n")
-	p.Program = plan.PerfAnalyzer
+	p.Policies.BareReport = true
 	f := func(mode plan.Mode, rate float64, want string) {
 		t.Helper()
 		out.Reset()
@@ -271,15 +271,15 @@ func TestLateScheduleIsRemarked(t *testing.T) {
 
 // perf_analyzer mode names requests that the server held on stderr; redline has a block of its own for them.
 func TestAHoldIsRemarked(t *testing.T) {
-	for face, want := range map[plan.Program]string{plan.PerfAnalyzer: "WARNING: Held by the server: 3 requests waited", plan.Redline: ""} {
+	for bare, want := range map[bool]string{true: "WARNING: Held by the server: 3 requests waited", false: ""} {
 		p := simplePlan()
-		p.Program = face
+		p.Policies.BareReport = bare
 		c, _, errs := console(p, simpleModel())
 		l := simpleLevel()
 		l.Hold = &result.Hold{Requests: 3, Times: 3}
 		c.Level(&l)
 		if got := errs.String(); (got == "") != (want == "") || !strings.HasPrefix(got, want) {
-			t.Errorf("%s: %s", face, got)
+			t.Errorf("%t: %s", bare, got)
 		}
 	}
 }

@@ -93,7 +93,7 @@ func csvHeader(t *table, p *plan.Plan, m *service.Model) {
 			t.cell("Avg GPU Utilization", "Avg GPU Power Usage", "Max GPU Memory Usage", "Total GPU Memory")
 		}
 	}
-	if p.Program == plan.Redline {
+	if !p.Policies.BareReport {
 		if p.Output.VerboseCSV {
 			t.cell("Send lag p50", "Send lag p99", "Send lag max", "Asked rate", "Achieved rate", "Asked in flight", "Achieved in flight",
 				"CPU cores", "CPU per request", "Machine busy", "Longest GC pause", "Longest scheduler pause", "Dropped", "Measurement error p50", "Measurement error p99")
@@ -182,7 +182,7 @@ func csvRow(t *table, p *plan.Plan, m *service.Model, l *result.Level) (short bo
 			gpuCells(t, l.GPU)
 		}
 	}
-	if p.Program == plan.Redline {
+	if !p.Policies.BareReport {
 		if p.Output.VerboseCSV {
 			healthCells(t, &l.Health)
 		}

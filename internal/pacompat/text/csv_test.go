@@ -67,7 +67,7 @@ func TestCSVColumns(t *testing.T) {
 	}, "Concurrency,Inferences/Second,Client Send,Client Recv,p50 latency,p90 latency,p95 latency,p99 latency,request/response,response wait,Avg GPU Utilization,Avg GPU Power Usage,Max GPU Memory Usage,Total GPU Memory\n"+
 		"1,2051.62,67,0,427,638,674,918,67,405,,,,\n")
 	f("redline profile, verbose: health and verdict", func(p *plan.Plan, m *service.Model, l *result.Level) {
-		m.Statistics, p.Output.VerboseCSV, p.Program = false, true, plan.Redline
+		m.Statistics, p.Output.VerboseCSV, p.Policies.BareReport = false, true, false
 		l.Stable, l.ClientLimited = true, true
 		l.Health = result.Health{
 			LagP50Ns: 1_000, LagP99Ns: 2_000, LagMaxNs: 3_000, AskedRate: 100, AchievedRate: 99.5, AskedInFlight: 8, AchievedInFlight: 7.5,

@@ -16,8 +16,8 @@ import (
 // simplePlan is `-m simple -p 1000`.
 func simplePlan() *plan.Plan {
 	return &plan.Plan{
-		Program: plan.PerfAnalyzer,
-		Target:  plan.Target{Kind: plan.Triton, Protocol: plan.HTTP, Model: "simple"},
+		Policies: plan.Policies{BareReport: true},
+		Target:   plan.Target{Kind: plan.Triton, Protocol: plan.HTTP, Model: "simple"},
 		Load: plan.Load{
 			Mode: plan.Concurrency, Search: plan.Linear, Distribution: plan.Constant,
 			Concurrency: plan.IntRange{Start: 1, End: 1, Step: 1}, Rate: plan.FloatRange{Start: 1, End: 1, Step: 1},

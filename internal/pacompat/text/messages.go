@@ -2,7 +2,9 @@ package text
 
 import (
 	"fmt"
+	"os"
 	"slices"
+	"syscall"
 
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/result"
@@ -15,18 +17,10 @@ const (
 	NoValidRequests   = "No valid requests recorded within time interval. Please use a larger time window."
 	LoadFailedSync    = "Failed to maintain requested inference load. Worker thread(s) failed to generate concurrent requests."
 	LoadFailedAsync   = "Failed to retrieve results from inference request."
-	VersionNotFound   = "failed to find the requested model version"
 	AccountedTime     = "Server average accounted time was larger than client average wait time due to small sample size. Increase the measurement interval with `--measurement-interval`."
-	MetricsFailed     = "Metrics endpoint curling did not succeed."
 	SingleRequest     = "WARNING: Pass contained only one request, so sample latency standard deviation will be infinity (UINT64_MAX)."
 	WarmupConcurrency = "WARNING: The number of concurrent requests exceeds the warmup request count. Adjusting warmup concurrency to match the warmup request count."
-	ExportUnwritable  = "failed to open file for outputting raw profile data"
-	Mismatch          = "Output doesn't match expected output"
-	MismatchSize      = "Output size doesn't match expected size"
-	EarlyEnd          = "Request received final response before request period was reached. Request period must be at most the total number of responses received by any request."
 	ExitSignal        = "Received exit signal."
-	Draining          = "Waiting for in-flight inferences to complete."
-	ExitingNow        = "Exiting immediately..."
 	RanksStable       = "All models on all MPI ranks are stable"
 	KeepUp            = "[WARNING] Perf Analyzer is not able to keep up with the desired load. The results may not be accurate."
 	TooManyGPUs       = "Too many GPUs on system to print out individual Prometheus metrics, use the CSV output feature to see metrics."
@@ -78,14 +72,14 @@ func MetricsSlow(tookMs, intervalMs int64) string {
 	return fmt.Sprintf("WARNING: Triton metrics endpoint latency (%dms) is larger than the querying interval (%dms). Please try a larger querying interval via `--triton-metrics-interval`.", tookMs, intervalMs)
 }
 
-// MetricsUnreachable is the failure to reach the metrics endpoint.
-func MetricsUnreachable(url string) string {
-	return fmt.Sprintf("Unable to connect to Metrics endpoint %s", url)
-}
-
-// Interrupted is the message about a signal, on the report's own stream.
-func Interrupted(signal int) string {
-	return fmt.Sprintf("Interrupt signal (%d) received.", signal)
+// Notice is the message about the nth signal, on the report's own stream.
+func Notice(sig os.Signal, nth int) string {
+	number, _ := sig.(syscall.Signal)
+	last := "Exiting immediately..."
+	if nth == 1 {
+		last = "Waiting for in-flight inferences to complete."
+	}
+	return fmt.Sprintf("Interrupt signal (%d) received.\n%s", number, last)
 }
 
 // Warn writes one line to Err.
@@ -93,11 +87,6 @@ func (c *Console) Warn(line string) { fmt.Fprintln(c.Err, line) }
 
 // Say writes one line to Out.
 func (c *Console) Say(line string) { fmt.Fprintln(c.Out, line) }
-
-// StartFailed writes why the run could not start: what was being done, and the detail.
-func (c *Console) StartFailed(what, detail string) {
-	fmt.Fprintf(c.Err, "error: %s: %s\n\n", what, detail)
-}
 
 // LoadFailed writes why the load ended: the health message, then the first failure of each worker in the order of
 // the workers, then the empty line that ends every failed run.

@@ -4,22 +4,24 @@ import (
 	"cmp"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
-	"github.com/redline-bench/redline/internal/pacompat/kinds"
 	"github.com/redline-bench/redline/internal/plan"
 )
+
+// kindNames are perf_analyzer's names of kinds that are not the kind in capitals.
+var kindNames = map[plan.Kind]string{plan.TFServing: "TENSORFLOW_SERVING"}
 
 // Settings writes the block that opens every run.
 func (c *Console) Settings() {
 	var p page
 	pl := c.Plan
 	p.linef("*** Measurement Settings ***")
-	words := kinds.Of(pl.Target.Kind)
-	if words.BatchLine || pl.Input.BatchSet {
+	if pl.Target.Kind == plan.Triton || pl.Input.BatchSet {
 		p.linef("  Batch size: %d", pl.Input.Batch)
 	}
-	name := cmp.Or(words.Name, "UNKNOWN")
+	name := cmp.Or(kindNames[pl.Target.Kind], strings.ToUpper(string(pl.Target.Kind)))
 	if c.Model != nil && c.Model.Unconfigured {
 		name = "KSERVE_V2" // the kind is called triton, but this server is none
 	}
@@ -38,7 +40,7 @@ func (c *Console) Settings() {
 	}
 	if pl.Load.Mode == plan.RequestRate {
 		word := string(pl.Load.Distribution)
-		if pl.Load.Distribution == plan.Constant && pl.Program == plan.PerfAnalyzer {
+		if pl.Load.Distribution == plan.Constant && pl.Policies.BareReport {
 			word = "uniform" // perf_analyzer's word for constant
 		}
 		p.linef("  Using %s distribution on request generation", word)
@@ -52,7 +54,7 @@ func (c *Console) Settings() {
 		p.linef("  Using synchronous calls for inference")
 	}
 	if decoupled(c.Model) {
-		if pl.Program == plan.Redline {
+		if !pl.Policies.BareReport {
 			p.linef("  Detected decoupled model, reporting the first and the last response")
 		} else {
 			p.linef("  Detected decoupled model, using the first response for measuring latency")

@@ -81,7 +81,7 @@ func TestOnlyATritonInProcessCannotBeCalibrated(t *testing.T) {
 		}
 	}
 	for _, asked := range []bool{false, true} {
-		s := &traffic.Traffic{Plan: &plan.Plan{Program: plan.Redline, Target: plan.Target{Kind: plan.TritonCAPI}, Measure: plan.Measure{Calibrate: asked}}}
+		s := &traffic.Traffic{Plan: &plan.Plan{Target: plan.Target{Kind: plan.TritonCAPI}, Measure: plan.Measure{Calibrate: asked}}}
 		lv := &result.Level{}
 		if Stated(s)(lv); lv.Health.ErrorUnknown == "" || lv.Health.Error != nil {
 			t.Errorf("with --calibrate %t the report does not say why no error is stated: %+v", asked, lv.Health)

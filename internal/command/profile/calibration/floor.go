@@ -12,9 +12,9 @@ import (
 )
 
 // Stated adds the error that an earlier calibration found to the health of a level, or why none can be known. With --calibrate
-// the error is measured after the run instead. Nothing is stated in perf_analyzer mode.
+// the error is measured after the run instead. A bare report states nothing.
 func Stated(s *traffic.Traffic) func(*result.Level) {
-	if s.Plan.Program != plan.Redline {
+	if s.Plan.Policies.BareReport {
 		return nil
 	}
 	if err := Possible(s.Plan); err != nil {

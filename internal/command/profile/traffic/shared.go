@@ -2,10 +2,7 @@ package traffic
 
 import (
 	"errors"
-	"fmt"
 
-	"github.com/redline-bench/redline/internal/pacompat/rules"
-	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/service"
 	"github.com/redline-bench/redline/internal/service/kserve/share"
 	"github.com/redline-bench/redline/internal/tensor"
@@ -13,26 +10,16 @@ import (
 
 // Stage sets up at the server what requests refer to: shared memory.
 func (s *Traffic) Stage() error {
-	var err error
 	if stager, ok := s.Service.(service.Stager); ok {
-		err = stager.Stage(s.Sigs.Soft)
-	} else {
-		err = rules.NoSharing(s.Plan)
+		return stager.Stage(s.Sigs.Soft)
 	}
-	if err == nil {
-		return nil
-	}
-	return s.failedAfterData(err)
+	return nil
 }
 
 // reportUnregister prints that shared-memory regions could not be unregistered. Other errors of Close are ignored: the run is over.
 func (s *Traffic) reportUnregister(err error) {
-	switch {
-	case !errors.Is(err, share.ErrUnregister):
-	case s.Plan.Program == plan.PerfAnalyzer:
-		fmt.Fprintln(s.Stderr, "Unable to unregister all shared memory regions")
-	default:
-		fmt.Fprintf(s.Stderr, "redline profile: %v\n", err)
+	if errors.Is(err, share.ErrUnregister) {
+		s.Warn("redline profile: " + err.Error())
 	}
 }
 

@@ -5,14 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
+	"syscall"
 
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/command/target"
 	"github.com/redline-bench/redline/internal/engine"
 	"github.com/redline-bench/redline/internal/inspect"
 	"github.com/redline-bench/redline/internal/kind"
-	"github.com/redline-bench/redline/internal/pacompat/kinds"
-	"github.com/redline-bench/redline/internal/pacompat/rules"
 	"github.com/redline-bench/redline/internal/pacompat/text"
 	"github.com/redline-bench/redline/internal/plan"
 	"github.com/redline-bench/redline/internal/profile"
@@ -33,7 +33,6 @@ type Traffic struct {
 	Requests *workload.Requests
 	Sessions *workload.Sessions // in place of Requests, with --session-concurrency
 	Console  *text.Console
-	NoSteps  error // the load of perf_analyzer mode has nothing to send
 	embedded *command.Embedded
 }
 
@@ -88,59 +87,29 @@ func (s *Traffic) MetricsPages() []string { return target.MetricsPages(&s.Plan.T
 // Describe opens the service and asks it for the model.
 func (s *Traffic) Describe() error {
 	svc, err := kind.Open(s.Plan)
-	if errors.As(err, new(*service.Error)) {
-		return s.cannotStart(err)
-	}
 	if err != nil {
-		return &rules.StartError{What: "failed to create client factory", Err: err}
+		return err
 	}
 	s.Service = svc
 	if t := &s.Plan.Target; t.Model == "" && !kind.Of(t.Kind).NoModelName {
 		return inspect.Missing(s.Sigs.Soft, svc, *t)
 	}
-	if err := rules.Protocol(s.Plan); err != nil {
-		return err
-	}
 	m, err := svc.Describe(s.Sigs.Soft)
 	if err != nil {
-		return s.cannotStart(err)
+		return err
 	}
 	s.Model, err = workload.Complete(s.Plan.Input, m)
-	return err
-}
-
-// cannotStart names the step that a service failed in before the load.
-func (s *Traffic) cannotStart(err error) error {
-	what, _ := text.StartText(err, s.Plan.Target.Protocol)
-	return &rules.StartError{What: what, Err: err}
-}
-
-// Check applies the rules that need to know the model.
-func (s *Traffic) Check() error {
-	settled, err := rules.Check(s.Plan, s.Model, s.Warn)
-	s.Plan, s.Async, s.NoSteps = settled.Plan, settled.Async, settled.NoSteps
 	return err
 }
 
 // Load reads the input data and prepares the requests.
 func (s *Traffic) Load() error {
 	s.Console = &text.Console{Out: s.Stdout, Err: s.Stderr, Plan: s.Plan, Model: s.Model, Async: s.Async}
-	mode, unscheduled := s.Plan.Load.Mode, false
-	if mode == plan.FixedSchedule && kinds.Of(s.Plan.Target.Kind).NoTimestamps && s.Plan.Program == plan.PerfAnalyzer {
-		mode, unscheduled = plan.RequestRate, true
-	}
-	data, err := workload.LoadFor(s.Plan.Input, s.Model, mode, s.Plan.Measure.WarmupCount)
-	if data != nil && s.postponed(err) {
-		s.Data = data
-		return nil
-	}
+	data, err := workload.LoadFor(s.Plan.Input, s.Model, s.Plan.Load.Mode, s.Plan.Measure.WarmupCount)
 	if err != nil {
-		return &rules.StartError{What: "Failed to init manager inputs", Err: err, Blank: true}
+		return err
 	}
 	s.Data = data
-	if err := rules.AfterData(s.Plan, unscheduled); err != nil {
-		return s.failedAfterData(err)
-	}
 	if s.Plan.Load.Mode == plan.SessionConcurrency {
 		return s.loadSessions()
 	}
@@ -150,39 +119,7 @@ func (s *Traffic) Load() error {
 			s.Warn(line)
 		}
 	}
-	switch {
-	case err == nil || s.postponed(err):
-		return nil
-	case errors.As(err, new(*workload.BatchError)):
-		return s.failedAfterData(err)
-	}
-	return noDataManager(err)
-}
-
-// failedAfterData is an error of a step after the input data was read. In perf_analyzer mode the size of the data is printed
-// before the error.
-func (s *Traffic) failedAfterData(err error) error {
-	if s.Plan.Program == plan.PerfAnalyzer {
-		s.DataRead()
-	}
-	return noDataManager(err)
-}
-
-// noDataManager is an error of the step in which perf_analyzer prepares its requests.
-func noDataManager(err error) error {
-	return &rules.StartError{What: "Unable to init infer data manager", Err: err, Blank: true}
-}
-
-// postponed tells whether err is reported when the load starts. perf_analyzer finds data without steps, and files that cannot
-// be read, when it sends the first request.
-func (s *Traffic) postponed(err error) bool {
-	_, unread := errors.AsType[*service.Error](err)
-	unread = unread && kinds.Of(s.Plan.Target.Kind).ReadsFilesLate
-	if s.Plan.Program != plan.PerfAnalyzer || !errors.Is(err, workload.ErrNoSteps) && !unread {
-		return false
-	}
-	s.NoSteps = err
-	return true
+	return err
 }
 
 // LoadUnchecked is Load without the expected responses: those of a stand-in server differ from them.
@@ -215,9 +152,6 @@ func (s *Traffic) loadSessions() error {
 	}
 	var err error
 	s.Sessions, err = s.Data.Sessions(messenger, s.Plan.Load.Sessions, s.Plan.Segment, s.Plan.Output.Export != "")
-	if err != nil && s.Plan.Program == plan.PerfAnalyzer {
-		return rules.PlainError(text.ErrorText(err, s.Plan.Target.Protocol))
-	}
 	return err
 }
 
@@ -278,16 +212,17 @@ func (s *Traffic) Warn(line string) { fmt.Fprintln(s.Stderr, line) }
 func (s *Traffic) Advise(err error) string {
 	var se *service.Error
 	var data *workload.DataError
-	var start *rules.StartError
 	switch {
 	case errors.As(err, &data) && data.Path != "":
 		return "input data: " + data.Path + ": " + data.Error()
 	case errors.As(err, &data):
 		return "input data: " + data.Error()
 	case errors.As(err, &se):
-		return target.Explain(s.Sigs.Soft, s.Service, &s.Plan.Target, "-i", se)
-	case errors.As(err, &start):
-		return start.Err.Error()
+		text := target.Explain(s.Sigs.Soft, s.Service, &s.Plan.Target, "-i", se)
+		if errors.Is(err, syscall.ECONNREFUSED) && strings.HasSuffix(text, "sets the address") && !s.Plan.Policies.BareReport {
+			text += ", --embedded starts a server of our own"
+		}
+		return text
 	default:
 		return err.Error()
 	}
