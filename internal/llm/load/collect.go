@@ -322,7 +322,7 @@ func (r *levelRun) outcome(pending []measure.Pending) *Outcome {
 	p := r.now.Load()
 	head := r.head()
 	head.Idle, head.Accepted, head.Stable, head.Untested = p.none, true, true, true
-	lv, reasons := r.rec.Until(p.ended, &p.after, pending).Level(head, r.asked(p))
+	lv, reasons := r.rec.Until(p.ended, &p.after, pending).Level(head, r.asked())
 	r.measured.Restate(&lv.Client)
 	lv.Metrics = r.measured.Metrics()
 	bound(lv.Metrics, &lv.Client)
@@ -338,7 +338,7 @@ func (r *levelRun) outcome(pending []measure.Pending) *Outcome {
 }
 
 // asked is the load that a phase asked for. The number in flight of a closed loop is judged by the time in which slots were idle.
-func (r *levelRun) asked(p *phase) *measure.Asked {
+func (r *levelRun) asked() *measure.Asked {
 	return &measure.Asked{
 		Fixed: r.lv.Open(), Scheduled: r.rec.From(), // what the schedule drew, not the rate it was drawn from
 		// A cap on requests in flight, or on those that wait for their first token, holds others back as it is meant to.
