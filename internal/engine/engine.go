@@ -200,17 +200,17 @@ func (e *Engine) Finished(ctx context.Context) error {
 func (e *Engine) Wait(ctx context.Context) error {
 	err := e.Finished(ctx)
 	if err != nil {
-		e.Cancel()
+		e.Cancel(ctx)
 	}
 	return err
 }
 
-// Cancel cancels the requests in flight and waits for their ends.
-func (e *Engine) Cancel() {
+// Cancel cancels the requests in flight and waits for their ends, also if ctx has ended.
+func (e *Engine) Cancel(ctx context.Context) {
 	for _, s := range e.snapshot() {
 		e.Cut(s.call.Slot, s.sequence.Load(), record.Canceled)
 	}
-	settle, cancel := context.WithTimeout(context.Background(), settleTime)
+	settle, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
 	defer cancel()
 	for e.Working() && e.sleep(settle, slotPollInterval) == nil {
 	}

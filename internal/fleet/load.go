@@ -141,7 +141,10 @@ func (r *Run) begin(ctx context.Context, o run.Order) (at int64, err error) {
 		}
 	})
 	if o.Starts != nil {
-		r.Sync(run.Vitals, func(s *run.State) { o.Starts(at, s) })
+		r.alone(func() {
+			s := r.state(run.Vitals)
+			o.Starts(at, &s)
+		})
 	}
 	if answers, err = r.broadcast(ctx, q); err == nil {
 		err = r.refusal(answers)
@@ -310,8 +313,8 @@ func (r *crew) Broken() error {
 
 // Ended keeps a level that is over for a coordinator that takes the run up, and lets go of its records. The level of a search is nil: the
 // search keeps it.
-func (r *Run) Ended(lv *result.Level, limits []result.Reason) error {
-	ctx, cancel := context.WithTimeout(r.ctx, recordsTimeout)
+func (r *Run) Ended(ctx context.Context, lv *result.Level, limits []result.Reason) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordsTimeout)
 	defer cancel()
 	if lv != nil {
 		err := insist(ctx, func() error { return r.keep(ctx, levelObject(r.levels), run.Done{Level: *lv, Limits: limits}) })

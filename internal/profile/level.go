@@ -53,7 +53,7 @@ func (r *Runner) visit(ctx context.Context, lv result.Level) outcome {
 		r.limits = append(r.limits, m.reasons)
 	}
 	if err == nil && r.Ended != nil {
-		err = r.Ended(&lv, m.reasons)
+		err = r.Ended(ctx, &lv, m.reasons)
 	}
 	return r.outcomeOf(&lv, err)
 }
@@ -146,7 +146,7 @@ func (m *levelRun) stop() {
 	}
 	m.eng.Stop()
 	m.paced = false
-	run.Drain(m.hard, m.eng, run.DrainTime)
+	m.drain(run.DrainTime)
 }
 
 // measure repeats passes until three agree, the limit is crossed, or the trials are used up.

@@ -55,12 +55,12 @@ func (p *Prober) Run(ctx context.Context, lv result.Level, drain time.Duration, 
 	if ctx.Err() != nil {
 		drain = min(drain, run.DrainTime)
 	}
-	run.Drain(p.r.hard, p.r.eng, drain) // what ends now is in no figure
+	p.r.drain(drain) // what ends now is in no figure
 	p.r.ignore()
 	err = errors.Join(err, m.tapErr)
 	p.r.clear = true
 	if p.r.Ended != nil && err == nil {
-		err = p.r.Ended(nil, nil)
+		err = p.r.Ended(ctx, nil, nil)
 	}
 	return err
 }

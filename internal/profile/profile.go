@@ -84,7 +84,7 @@ type Runner struct {
 	// Fleet opens the load in place of an engine in this process; nil where this process makes the load itself.
 	Fleet run.Open
 	// Ended, if set, is told of each level that is over, and of each load of a search with nil: its records are no longer needed.
-	Ended func(lv *result.Level, limits []result.Reason) error
+	Ended func(ctx context.Context, lv *result.Level, limits []result.Reason) error
 	// Known are levels that were measured before, in the order of the search: they are not measured again.
 	Known []run.Done
 
@@ -141,7 +141,7 @@ func (r *Runner) run(ctx, hard context.Context) error {
 	}
 	err := r.search(ctx)
 	r.eng.Stop()
-	run.Drain(hard, r.eng, run.DrainTime)
+	r.drain(run.DrainTime)
 	return errors.Join(err, r.close())
 }
 
@@ -171,6 +171,9 @@ func (r *Runner) close() error {
 	r.pulse.Stop()
 	return r.eng.Close()
 }
+
+// drain lets the requests in flight end, and cancels those that take longer.
+func (r *Runner) drain(limit time.Duration) { run.Drain(r.hard, r.eng, limit) }
 
 // loadError says why the load ended.
 func (r *Runner) loadError() error {

@@ -66,7 +66,7 @@ func (o *Order) Start(e *Engine) func(ctx context.Context) (int64, error) {
 func (e *Engine) Wait(ctx context.Context) error { return e.Finished(ctx) }
 
 // Cut implements Load.
-func (e *Engine) Cut() { e.Cancel() }
+func (e *Engine) Cut() { e.Cancel(context.Background()) }
 
 // Sync implements Load.
 func (e *Engine) Sync(d Detail, fn func(*State)) {

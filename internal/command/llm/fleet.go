@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -177,11 +178,11 @@ func (w *workers) useFleet(cfg *load.Config, level phaseOrder) {
 }
 
 // levelEnded keeps a level that is over for a coordinator that takes the run up, and lets go of its records. The level of a search is nil.
-func (w *workers) levelEnded(lv *result.Level, limits []result.Reason) error {
+func (w *workers) levelEnded(ctx context.Context, lv *result.Level, limits []result.Reason) error {
 	if works := w.run != nil && w.run.Broken() == nil; !works { // the level says why workers cannot go on
 		return nil
 	}
-	return w.run.Ended(lv, limits)
+	return w.run.Ended(ctx, lv, limits)
 }
 
 // known are the levels that were over when the run was taken up.

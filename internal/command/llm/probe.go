@@ -147,7 +147,7 @@ func (p *Prober) Run(ctx context.Context, level result.Level, drain time.Duratio
 	if w := p.workers.run; w != nil && w.Broken() != nil {
 		return w.Broken()
 	}
-	return errors.Join(err, p.workers.levelEnded(nil, nil))
+	return errors.Join(err, p.workers.levelEnded(ctx, nil, nil))
 }
 
 // probeConfig is what the nth load of a search works with.

@@ -112,7 +112,7 @@ func (r *session) takeKnown(d run.Done, lv load.Level) []result.Reason {
 // levelEnded lets go of the records of a level that is over. A class of a scenario cannot be taken up, so its level is not kept.
 func (r *session) levelEnded(out *load.Outcome) error {
 	if r.together != nil || out.Stopped != "" || out.Interrupted {
-		return r.workers.levelEnded(nil, nil)
+		return r.workers.levelEnded(r.sigs.Soft, nil, nil)
 	}
-	return r.workers.levelEnded(&out.Level, out.Reasons)
+	return r.workers.levelEnded(r.sigs.Soft, &out.Level, out.Reasons)
 }
