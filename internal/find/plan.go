@@ -2,6 +2,7 @@ package find
 
 import (
 	"math"
+	"slices"
 	"time"
 )
 
@@ -158,15 +159,23 @@ func (s *Search) failed(tier int) float64 {
 	return 0
 }
 
-// lowestFull is the first probe with the lowest load at which the client was the limit; nil where there is none.
+// lowestFull is the first probe with the lowest load at which the client was the limit; nil where there is none. A load that the client
+// could send before or later, or a higher one that held, shows that it was only disturbed.
 func (s *Search) lowestFull() *Probe {
 	var out *Probe
 	for _, p := range s.probes {
-		if p.End == ClientFull && (out == nil || p.Load < out.Load) {
+		if p.End == ClientFull && (out == nil || p.Load < out.Load) && !s.sent(p.Load) {
 			out = p
 		}
 	}
 	return out
+}
+
+// sent tells whether the client could send a load: a probe of it counts, or one of a higher load held.
+func (s *Search) sent(load float64) bool {
+	return slices.ContainsFunc(s.counted(), func(p *Probe) bool {
+		return p.Load == load || p.Load > load && slices.ContainsFunc(p.Judgments, func(j Judgment) bool { return j.Verdict == Holds })
+	})
 }
 
 // wall is the lowest load at which the client was the limit, and how often it was; 0 where there is none.
@@ -323,8 +332,12 @@ func (s *Search) ends(tier int) (low, high float64) {
 	const tail = (1 - AnswerLevel) / 2
 	low, high = b.likely(1-tail), b.likely(tail)
 	if s.conf.Whole {
-		held, failed := s.decidedEnds(tier)
-		low, high = max(math.Floor(low), held), min(math.Ceil(high), failed)
+		low, high = math.Floor(low), math.Ceil(high)
+		if held, failed := s.decidedEnds(tier); !math.IsInf(failed, 1) {
+			low, high = held, failed
+		} else {
+			low, high = max(low, held), max(high, held+1)
+		}
 	}
 	return low, high
 }
@@ -365,14 +378,27 @@ func (s *Search) wide(tier int) bool {
 	return high > wideRatio*low
 }
 
-// narrow tells whether the interval of the capacity is as narrow as the resolution.
+// narrow tells whether the interval of the capacity is as narrow as the resolution, or will be after the confirmation.
 func (s *Search) narrow(tier int) bool {
 	low, high := s.ends(tier)
 	if s.conf.Whole { // only loads that were probed are told apart
 		iv := s.interval(tier)
-		low, high = iv.Low, iv.High
+		return iv.High-iv.Low <= 1 || iv.High <= iv.Low*(1+2*s.conf.Resolution)
 	}
-	return s.adjacent(low, high) || high <= low*(1+2*s.conf.Resolution)
+	measured, confirm := 0.0, s.conf.Confirm.Seconds()
+	for _, p := range s.counted() {
+		switch p.Purpose {
+		case Bisect:
+			measured += p.measured.Seconds()
+		case Confirm:
+			measured, confirm = measured+p.measured.Seconds(), 0
+		case Bracket:
+		}
+	}
+	if measured == 0 {
+		return high <= low*(1+2*s.conf.Resolution)
+	}
+	return math.Log(high/low)*math.Sqrt(measured/(measured+confirm)) <= math.Log1p(2*s.conf.Resolution)
 }
 
 func (s *Search) adjacent(low, high float64) bool { return s.conf.Whole && high-low <= 1 }
