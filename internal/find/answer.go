@@ -91,6 +91,9 @@ func (s *Search) capacity(tier int) Capacity {
 		c.Value = c.Held.Load
 		c.Confirmed = c.Held.Purpose == Confirm && s.likelyHolds(c.Value, tier) >= AnswerLevel
 		c.Interval.Low = min(c.Interval.Low, c.Value)
+		if !c.Interval.Open {
+			c.Interval.High = max(c.Interval.High, c.Value)
+		}
 		c.Unsure = c.Held.Judgments[tier].Needs
 	}
 	c.Failing, c.Client = s.failing(c.Value, tier), s.lowestFull()

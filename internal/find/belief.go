@@ -25,6 +25,7 @@ const (
 	chanceFactor   = 2.8
 	correlated     = 1000
 	ownShare       = 0.02
+	farthest       = 8.0  // of a probe, as a logarithm: one that lies is outvoted
 	rareShare      = 40.0 // requests: the share of the capacity by which n requests overrate it, because they miss rare long queues, is about
 	rareRequests   = 300  // rareShare/(n + rareRequests)
 	unknownFactor  = 2.2  // scatter where no probe has an interval, in slopes
@@ -223,7 +224,8 @@ func (e *evidence) add(sums *[kappas]float64, h *hypothesis) {
 	if y < 0 {
 		y *= h.crook
 	}
-	line, seen := clip(1+h.slope*y), clip(e.headroom)
+	straight := 1 + h.slope*y
+	line, seen := clip(straight), clip(e.headroom)
 	scatter, least := e.chances(h, seen)
 	early := 0.0
 	if line < seen {
@@ -233,11 +235,14 @@ func (e *evidence) add(sums *[kappas]float64, h *hypothesis) {
 	// The deviation of a latency is in proportion to it, so high headrooms deviate more: the distance is the integral of h·(1 - h/seen).
 	integral := func(h float64) float64 { return h*h/2 - h*h*h/3/seen }
 	distance := max(0, integral(seen)-integral(line))
+	if line != straight && line != seen { // a line that is far off is not explained by the chance of a steep one
+		distance += (straight - line) * (straight - line) / 2
+	}
 	for k := range sums {
 		deviation := max(h.kappa[k]*scatter, least) * e.chance
 		norm := deviation*deviation + bend*bend + old*old
 		v := norm + early*early
-		sums[k] -= distance/v + math.Log(norm)/4 + math.Log(v)/4
+		sums[k] -= min(distance/v, farthest) + math.Log(norm)/4 + math.Log(v)/4
 	}
 }
 

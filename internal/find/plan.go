@@ -2,6 +2,7 @@ package find
 
 import (
 	"math"
+	"slices"
 	"time"
 )
 
@@ -40,34 +41,6 @@ type request struct {
 	time    time.Duration // measured at most
 }
 
-// left is the time that is left of the budget.
-func (s *Search) left() time.Duration {
-	if s.conf.Budget == 0 {
-		return forever
-	}
-	return s.conf.Budget - s.now
-}
-
-// drainTime is how long the requests in flight may go on after a load of a duration.
-func (s *Search) drainTime(load time.Duration) time.Duration {
-	if s.conf.Budget == 0 {
-		return mostDrain
-	}
-	most := min(mostDrain, max(s.conf.Budget/drainShare, leastDrain))
-	return min(max(s.left()-load, leastDrain), most)
-}
-
-// overhead is the time of a probe that is not measured: until it settles, and for the drain, by the drains so far.
-func (s *Search) overhead(settle time.Duration) time.Duration {
-	if s.drained.count == 0 {
-		return settle
-	}
-	return settle + s.drained.time/time.Duration(s.drained.count)
-}
-
-// outOfTime tells whether no further probe fits into the budget.
-func (s *Search) outOfTime() bool { return s.left() < s.conf.Settle+s.conf.MinTime }
-
 // next is the next probe of the first tier that is not done; ok is false where all are, or the time is over.
 func (s *Search) next() (r request, ok bool) {
 	if s.outOfTime() || len(s.probes) >= mostProbes*len(s.tiers) {
@@ -89,56 +62,6 @@ func (s *Search) next() (r request, ok bool) {
 	return r, ok
 }
 
-// fit chooses the time of a probe, given the time that is left for its tier: a third of the budget is for the confirmation, and of the
-// rest a bracket uses a quarter for each load at most, and a bisection half.
-func (s *Search) fit(r *request, left time.Duration) {
-	c := &s.conf
-	r.settle = c.Settle
-	if r.purpose != Bracket {
-		r.settle = min(s.settleTime(r), max(c.Settle, left-c.MinTime))
-	}
-	most := left - r.settle
-	if r.purpose == Confirm {
-		r.time = max(min(c.Confirm, most), c.MinTime)
-		return
-	}
-	rest := left - s.reserve()
-	switch {
-	case r.purpose == Bisect && rest < s.overhead(r.settle)+c.MinTime: // the last probe uses all that is left
-		r.load, r.purpose, r.time = s.confirmLoad(r.tier), Confirm, max(most, c.MinTime)
-		return
-	case r.purpose == Bracket || s.wide(r.tier):
-		rest /= 4
-	case rest/2 >= max(overheadTimes*s.overhead(r.settle), s.overhead(r.settle)+2*c.MinTime):
-		rest /= 2
-	}
-	r.time = min(max(rest-s.overhead(r.settle), c.MinTime), c.MaxTime, most)
-}
-
-// settleTime is how long a probe near the capacity settles: three responses, as long as they take at the highest load that held.
-func (s *Search) settleTime(r *request) time.Duration {
-	var response time.Duration
-	load := 0.0
-	for _, p := range s.counted() {
-		if p.Judgments[r.tier].Verdict == Holds && p.Load >= load {
-			load, response = p.Load, p.response
-		}
-	}
-	settle := max(s.conf.Settle, settleResponses*response)
-	if s.conf.Budget > 0 {
-		settle = min(settle, max(s.conf.Settle, s.conf.Budget/settleShare))
-	}
-	return settle
-}
-
-// reserve is the time that is kept for the confirmation of a tier.
-func (s *Search) reserve() time.Duration {
-	if s.conf.Budget == 0 {
-		return 0
-	}
-	return s.overhead(s.conf.Settle) + min(s.conf.Confirm, time.Duration(confirmShare*float64(s.conf.Budget))/time.Duration(len(s.tiers)))
-}
-
 // held is the highest load that held by its values; 0 where there is none.
 func (s *Search) held(tier int) float64 {
 	held := 0.0
@@ -158,15 +81,23 @@ func (s *Search) failed(tier int) float64 {
 	return 0
 }
 
-// lowestFull is the first probe with the lowest load at which the client was the limit; nil where there is none.
+// lowestFull is the first probe with the lowest load at which the client was the limit; nil where there is none. A load that the client
+// could send before or later, or a higher one that held, shows that it was only disturbed.
 func (s *Search) lowestFull() *Probe {
 	var out *Probe
 	for _, p := range s.probes {
-		if p.End == ClientFull && (out == nil || p.Load < out.Load) {
+		if p.End == ClientFull && (out == nil || p.Load < out.Load) && !s.sent(p.Load) {
 			out = p
 		}
 	}
 	return out
+}
+
+// sent tells whether the client could send a load: a probe of it counts, or one of a higher load held.
+func (s *Search) sent(load float64) bool {
+	return slices.ContainsFunc(s.counted(), func(p *Probe) bool {
+		return p.Load == load || p.Load > load && slices.ContainsFunc(p.Judgments, func(j Judgment) bool { return j.Verdict == Holds })
+	})
 }
 
 // wall is the lowest load at which the client was the limit, and how often it was; 0 where there is none.
@@ -317,66 +248,6 @@ func (s *Search) confirmed(tier int) (done bool, runs int) {
 	return done, runs
 }
 
-// ends are the ends of the interval that holds the capacity with AnswerLevel.
-func (s *Search) ends(tier int) (low, high float64) {
-	b := s.belief(tier)
-	const tail = (1 - AnswerLevel) / 2
-	low, high = b.likely(1-tail), b.likely(tail)
-	if s.conf.Whole {
-		held, failed := s.decidedEnds(tier)
-		low, high = max(math.Floor(low), held), min(math.Ceil(high), failed)
-	}
-	return low, high
-}
-
-// likelyHolds is how likely the capacity is at least a load. Between whole loads latency may jump, so those that are decided count alone.
-func (s *Search) likelyHolds(load float64, tier int) float64 {
-	if s.conf.Whole {
-		switch held, failed := s.decidedEnds(tier); {
-		case load <= held:
-			return 1
-		case load >= failed:
-			return 0
-		}
-	}
-	return s.belief(tier).holds(load)
-}
-
-// decidedEnds are the highest load that is sure to hold and the lowest that is sure to fail; 0 and infinite where there is none, or where the
-// probes contradict each other.
-func (s *Search) decidedEnds(tier int) (held, failed float64) {
-	failed = math.Inf(1)
-	for _, p := range s.counted() {
-		switch j := &p.Judgments[tier]; {
-		case j.Decided && j.Verdict == Holds:
-			held = max(held, p.Load)
-		case j.Decided && j.Verdict == Fails:
-			failed = min(failed, p.Load)
-		}
-	}
-	if held >= failed {
-		return 0, math.Inf(1)
-	}
-	return held, failed
-}
-
-func (s *Search) wide(tier int) bool {
-	low, high := s.ends(tier)
-	return high > wideRatio*low
-}
-
-// narrow tells whether the interval of the capacity is as narrow as the resolution.
-func (s *Search) narrow(tier int) bool {
-	low, high := s.ends(tier)
-	if s.conf.Whole { // only loads that were probed are told apart
-		iv := s.interval(tier)
-		low, high = iv.Low, iv.High
-	}
-	return s.adjacent(low, high) || high <= low*(1+2*s.conf.Resolution)
-}
-
-func (s *Search) adjacent(low, high float64) bool { return s.conf.Whole && high-low <= 1 }
-
 // middle is the geometric middle of two loads.
 func (s *Search) middle(low, high float64) float64 {
 	mid := math.Sqrt(max(low, s.conf.Lowest) * high)
@@ -392,12 +263,4 @@ func (s *Search) round(load float64) float64 {
 		return math.Floor(load)
 	}
 	return load
-}
-
-// Remaining is how much longer the search takes at most; 0 where it has no budget.
-func (s *Search) Remaining() time.Duration {
-	if s.state != Searching || s.conf.Budget == 0 {
-		return 0
-	}
-	return max(0, s.left())
 }

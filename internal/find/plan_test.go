@@ -43,6 +43,20 @@ func TestAClientLimitKeepsTheLoadsBelow(t *testing.T) {
 	}
 }
 
+// A client that was disturbed once, at the highest load, is no limit, and the load is not probed again and again.
+func TestADisturbedClientIsNoLimit(t *testing.T) {
+	s := newSearch(t, find.Config{Tiers: []find.Tier{{Objectives: rules(t, "p95<100ms")}}, Start: 10, Lowest: 1, Highest: 40, Budget: 5 * time.Minute})
+	disturbed := false
+	a, _ := play(s, constant(1e9, func(step find.Step, o *find.Observation) {
+		if step.Load == 40 && !disturbed {
+			disturbed, o.ClientLimit = true, "the client stood still"
+		}
+	}))
+	if c := a.Capacities[0]; c.Outcome != find.AllHold || c.Value != 40 || len(a.Probes) > 8 {
+		t.Errorf("%s, %g requests/s after %d probes", c.Outcome, c.Value, len(a.Probes))
+	}
+}
+
 // An overload is a backlog that grew, not a server that went down, and the load below it stays the answer.
 func TestABacklogThatGrowsIsNoDeadServer(t *testing.T) {
 	s := newSearch(t, find.Config{Tiers: []find.Tier{{Objectives: rules(t, "ttft.p95<100ms")}}, Start: 10, Lowest: 1, Budget: 60 * time.Second})

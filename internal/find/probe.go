@@ -272,9 +272,19 @@ func (s *Search) advance() {
 	switch {
 	case more:
 		s.start(r)
-	case s.conf.Budget > 0 && s.outOfTime():
+	case s.conf.Budget > 0 && s.outOfTime() && s.unfinished():
 		s.finish(OutOfTime, "the time of --budget is over")
 	default:
 		s.finish(Complete, "")
 	}
+}
+
+// unfinished tells whether a tier needs more probes, whatever the time.
+func (s *Search) unfinished() bool {
+	for t := range s.tiers {
+		if _, _, more := s.nextOf(t); more {
+			return true
+		}
+	}
+	return false
 }

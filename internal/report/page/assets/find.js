@@ -79,7 +79,7 @@ const finding = (() => {
       if (seen(name, true)) items.push([cls, filled, text]);
       if (seen(name, false)) items.push([cls, hollow, text + ", not sure"]);
     }
-    if (marks.some((m) => m.g.interval)) items.push(["", "┃", "99 % interval" + (marks.some((m) => m.g.interval && m.g.interval.high === null) ? ", dashed if it has no upper end" : "")]);
+    if (marks.some((m) => m.g.interval)) items.push(["", "┃", Math.round(100 * marks.find((m) => m.g.interval).g.interval.level) + " % interval" + (marks.some((m) => m.g.interval && m.g.interval.high === null) ? ", dashed if it has no upper end" : "")]);
     return el("div", { class: "key" }, items.map(([cls, glyph, text]) => el("span", {}, el("b", { class: cls }, glyph), text)));
   }
 
