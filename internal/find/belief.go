@@ -259,7 +259,8 @@ func (e *evidence) chances(h *hypothesis, seen float64) (scatter, least float64)
 		scatter = unknownFactor * h.slope
 	}
 	if seen != e.headroom && e.deviation > 0 { // far from the limit the own interval tells more
-		return e.deviation / e.chance * math.Pow(seen/e.headroom, 2), 0
+		share := seen / e.headroom
+		return e.deviation / e.chance * share * share, 0
 	}
 	return scatter, least
 }

@@ -191,9 +191,9 @@ func (e *estimate) compare(other *estimate) int {
 // hold that is kept by far: of latencies in a queue, k times a value is exceeded by at most the k-th power of the share that exceeds the
 // value. So the highest share that the requests allow decides. They are taken as independent, so few of them count.
 func (e *estimate) surely() bool {
-	if iv := e.interval; iv != nil && !(iv.Open && e.holds && e.rule.Op[0] == '<') {
+	if iv := e.interval; iv != nil && (!iv.Open || !e.holds || e.rule.Op[0] != '<') {
 		low, high := e.rule.Holds(iv.Low), !iv.Open && e.rule.Holds(iv.High)
-		return low == high && low == e.holds
+		return low == e.holds && high == e.holds
 	}
 	p, ok := e.percentile()
 	if !ok || !e.holds {
