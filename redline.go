@@ -129,8 +129,3 @@ func message(said string, r *Result) string {
 	}
 	return "the run failed"
 }
-
-func firstLine(text string) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	return line
-}

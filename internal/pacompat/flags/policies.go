@@ -32,5 +32,6 @@ func exportAsPerfAnalyzer(p *plan.Plan) {
 		p.Policies.ExportNames = plan.NamesOfInputs
 	case plan.TorchServe, plan.DynamicGRPC:
 		p.Policies.ExportNames = plan.NamesOfTensors
+	case plan.Triton, plan.TritonCAPI, plan.OpenAI: // those of the outputs
 	}
 }

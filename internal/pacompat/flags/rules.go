@@ -172,6 +172,7 @@ func (r *raw) verifyOptionsOfKind() error {
 			when(t.Endpoint == "", "%s needs the path of the API: add --endpoint v1/chat/completions", name),
 			when(!r.async, "%s needs --async: add it", name), noBatch, noGRPC,
 		)
+	case plan.Triton: // takes them all
 	case plan.DynamicGRPC:
 		unscheduled := when(r.compat && r.mode == plan.FixedSchedule, "%s follows no --fixed-schedule: leave it out", name)
 		return cmp.Or(noAsync, noData, noBatch, unscheduled, when(t.Streaming && r.compat, "%s takes no --streaming: leave it out", name))
