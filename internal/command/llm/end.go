@@ -166,7 +166,7 @@ func (r *traffic) advised(err error) error {
 		if e.Addr != "" {
 			at.URL = e.Addr
 		}
-		err = errors.New(target.Explain(r.sigs.Soft, r.svc, &at, "-i", e))
+		err = errors.New(target.Explain(r.sigs.Soft, r.svc, &at, target.Options{Protocol: "-i", Embedded: true}, e))
 	}
 	return errors.New(cleantext.Line(err.Error()))
 }

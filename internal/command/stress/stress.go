@@ -289,7 +289,7 @@ func (s *run) failed(err error) int {
 		return command.ExitInterrupted
 	}
 	if e, ok := errors.AsType[*service.Error](err); ok {
-		err = errors.New(target.Explain(s.sigs.Soft, s.svc, &s.plan.Target, "--protocol", e))
+		err = errors.New(target.Explain(s.sigs.Soft, s.svc, &s.plan.Target, target.Options{Protocol: "--protocol", Embedded: true}, e))
 	}
 	fmt.Fprintf(s.Stderr, "redline stress: %v\n", err)
 	return command.ExitFailed

@@ -22,8 +22,14 @@ import (
 	"github.com/redline-bench/redline/internal/tensor/jsonscan"
 )
 
-// Advise says what a server did and what to try. option is the one that the command has for the protocol.
-func Advise(t *plan.Target, option string, e *service.Error) string {
+// Options are those that a command has for what can be tried.
+type Options struct {
+	Protocol string // the option of the protocol, such as -i
+	Embedded bool   // whether the command has --embedded
+}
+
+// Advise says what a server did and what to try.
+func Advise(t *plan.Target, o Options, e *service.Error) string {
 	other := plan.GRPC
 	if t.Protocol == plan.GRPC {
 		other = plan.HTTP
@@ -51,14 +57,17 @@ func Advise(t *plan.Target, option string, e *service.Error) string {
 		if !errors.Is(e, syscall.ECONNREFUSED) {
 			return fmt.Sprintf("no %s connection to %s: %s", strings.ToUpper(string(t.Protocol)), t.URL, Reason(e))
 		}
-		return fmt.Sprintf("no connection to %s: %s: is the server running there? -u HOST:PORT sets the address",
-			t.URL, "connection refused")
+		text := fmt.Sprintf("no connection to %s: connection refused: is the server running there? -u HOST:PORT sets the address", t.URL)
+		if o.Embedded {
+			text += ", --embedded starts a server of our own"
+		}
+		return text
 	case record.Protocol, record.Transport:
 		if len(kind.Of(t.Kind).Protocols) == 1 {
 			return fmt.Sprintf("%s does not respond like %s: %s; check the port of -u", t.URL, t.Kind, Reason(e))
 		}
 		return fmt.Sprintf("%s does not speak %s: %s: is it the server's %s port? %s %s changes the protocol",
-			t.URL, strings.ToUpper(string(t.Protocol)), Reason(e), strings.ToUpper(string(other)), option, other)
+			t.URL, strings.ToUpper(string(t.Protocol)), Reason(e), strings.ToUpper(string(other)), o.Protocol, other)
 	case record.Timeout:
 		return fmt.Sprintf("no answer from %s: %s", t.URL, Reason(e))
 	default:
@@ -67,11 +76,11 @@ func Advise(t *plan.Target, option string, e *service.Error) string {
 }
 
 // Explain is Advise, with what a server that refused to describe a model is or has.
-func Explain(ctx context.Context, svc service.Service, t *plan.Target, option string, e *service.Error) string {
+func Explain(ctx context.Context, svc service.Service, t *plan.Target, o Options, e *service.Error) string {
 	if what := stranger(ctx, t, e); what != "" {
 		return what
 	}
-	return Advise(t, option, e) + modelsThere(ctx, svc, t, e)
+	return Advise(t, o, e) + modelsThere(ctx, svc, t, e)
 }
 
 // There is what a server that refused to describe a model is or has; "" after other errors.

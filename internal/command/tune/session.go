@@ -203,7 +203,7 @@ func (s *session) connect(ctx context.Context) error {
 	if e, ok := errors.AsType[*service.Error](err); ok {
 		e.Op = kserve.OpMetadata
 		pl = pl.With(func(pl *plan.Plan) { pl.Target.Model = c.reading })
-		err = errors.New(target.Explain(ctx, svc, &pl.Target, "-i", e))
+		err = errors.New(target.Explain(ctx, svc, &pl.Target, target.Options{Protocol: "-i"}, e))
 	}
 	return errors.Join(err, s.dropNote())
 }

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
-	"syscall"
 
 	"github.com/redline-bench/redline/internal/command"
 	"github.com/redline-bench/redline/internal/command/target"
@@ -218,11 +216,7 @@ func (s *Traffic) Advise(err error) string {
 	case errors.As(err, &data):
 		return "input data: " + data.Error()
 	case errors.As(err, &se):
-		text := target.Explain(s.Sigs.Soft, s.Service, &s.Plan.Target, "-i", se)
-		if errors.Is(err, syscall.ECONNREFUSED) && strings.HasSuffix(text, "sets the address") && !s.Plan.Policies.BareReport {
-			text += ", --embedded starts a server of our own"
-		}
-		return text
+		return target.Explain(s.Sigs.Soft, s.Service, &s.Plan.Target, target.Options{Protocol: "-i", Embedded: !s.Plan.Policies.BareReport}, se)
 	default:
 		return err.Error()
 	}
