@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"sync/atomic"
 
 	"github.com/redline-bench/redline/internal/clock"
 	"github.com/redline-bench/redline/internal/engine"
@@ -13,10 +14,10 @@ import (
 // Engine is the load of this process.
 type Engine struct {
 	*engine.Engine
-	loop    func(*Order) engine.Loop
-	last    engine.Loop
-	collect Collect
-	flying  Flying
+	loop     func(*Order) engine.Loop
+	periodic atomic.Pointer[engine.Periodic] // the last load, if it is one of these
+	collect  Collect
+	flying   Flying
 }
 
 var _ Load = (*Engine)(nil)
@@ -43,10 +44,13 @@ func (e *Engine) Begin(ctx context.Context, o Order) error {
 	if o.Clear {
 		e.ClearFailures()
 	}
-	if e.last = e.loop(&o); e.last == nil {
+	loop := e.loop(&o)
+	periodic, _ := loop.(*engine.Periodic)
+	e.periodic.Store(periodic)
+	if loop == nil {
 		return nil
 	}
-	return e.StartWhen(ctx, e.last, o.Start(e))
+	return e.StartWhen(ctx, loop, o.Start(e))
 }
 
 // Start is asked for the time at which an engine begins the order: that of When, or now.
@@ -104,7 +108,7 @@ func (e *Engine) err(working bool) error {
 	if stall := e.GivenUp(); stall != nil {
 		return stall
 	}
-	if p, ok := e.last.(*engine.Periodic); ok && !working {
+	if p := e.periodic.Load(); p != nil && !working {
 		return p.Err()
 	}
 	return nil

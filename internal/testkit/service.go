@@ -88,13 +88,24 @@ type lane struct {
 
 	mu     sync.Mutex
 	flying bool // a call was sent and has not ended
+	closed bool // no more calls are taken
 }
 
-// begin notes that a call is in flight.
-func (l *lane) begin() {
+// begin puts a call in flight. A lane that is closed drops it.
+func (l *lane) begin(c *service.Call) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.flying = true
+	if !l.closed {
+		l.flying = true
+		l.calls <- c // has room: a slot has one call in flight
+	}
+}
+
+func (l *lane) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
+	close(l.calls)
 }
 
 // end notes that the call in flight has ended. A cut that came too late must not hit the next call.
@@ -141,9 +152,7 @@ func (t *transport) lane(slot int) *lane {
 func (t *transport) Send(c *service.Call) {
 	now := clock.Now()
 	c.Rec.Sent, c.Rec.Written = now, now
-	l := t.lane(c.Slot)
-	l.begin()
-	l.calls <- c
+	t.lane(c.Slot).begin(c)
 }
 
 func (t *transport) Flush() {}
@@ -155,7 +164,7 @@ func (t *transport) Cut(slot int, class record.Class) { t.lane(slot).cutAs(class
 func (t *transport) Close() error {
 	t.mu.Lock()
 	for _, l := range t.all {
-		close(l.calls)
+		l.close()
 	}
 	t.mu.Unlock()
 	t.wg.Wait()

@@ -147,12 +147,13 @@ func (c *crew) Sync(d run.Detail, fn func(*run.State)) {
 	if d >= run.Exact {
 		time.Sleep(time.Duration(c.late.Load()))
 	}
-	s := run.State{Err: c.broken}
+	var s run.State
+	c.alone(func() { s.Err = c.broken })
 	var flights []engine.Flight
 	for i, p := range c.parts {
 		part := run.Read(p, d)
 		if part.Err != nil {
-			c.partErr = part.Err
+			c.alone(func() { c.partErr = part.Err })
 		}
 		s.Sent, s.InFlight, s.Working = s.Sent+part.Sent, s.InFlight+part.InFlight, s.Working || part.Working
 		s.Connections, s.Busiest = s.Connections+part.Connections, max(s.Busiest, part.Busiest)
@@ -423,7 +424,7 @@ func TestABrokenFleetEndsTheLevel(t *testing.T) {
 	cfg.Options.Duration = time.Minute
 	out, _ := onFleet(t, cfg, load.Level{Mode: plan.Concurrency, Concurrency: 2}, 2, func(c *crew) {
 		time.Sleep(time.Second)
-		c.broken = fmt.Errorf("all workers are lost")
+		c.alone(func() { c.broken = fmt.Errorf("all workers are lost") })
 		close(c.failed)
 	})
 	if out.Stopped != "all workers are lost" || out.ServerGone || out.Level.Client.Requests == 0 || !out.Level.Unfinished {
