@@ -30,7 +30,7 @@ func searched(res *result.Result) {
 		By: "rate", State: "complete",
 		FindAnswer: result.FindAnswer{
 			Tier: "slo", Objectives: []string{p99, errors}, Outcome: "found", Capacity: &result.Capacity{Value: 74.1, Interval: result.Interval{Low: 73.4, High: 75.6, Level: 0.99}},
-			Bracket: result.Interval{Low: 73.4, High: 75.6, Level: 0.99}, Confirmed: true, LimitedBy: "server", Binding: p99, Knee: 46.87,
+			Bracket: result.Interval{Low: 73.4, High: 75.6, Level: 0.99}, Confirmed: true, LimitedBy: "server", FailsAt: 78.82, Binding: p99, Knee: 46.87,
 		},
 		Probes: []result.FindProbe{
 			probe(93.73, 140, 110, 170, "fails", true), probe(46.87, 31.1, 27, 35, "holds", true), probe(66.28, 47.3, 41, 53, "holds", true),
@@ -42,7 +42,7 @@ func searched(res *result.Result) {
 func TestSearch(t *testing.T) {
 	p := made{levels: 1, requests: 500, start: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), alter: searched}.open(t)
 	p.want("the first section", `document.querySelector("main > section[id]").id`, "capacity")
-	p.want("the answer", `[...document.querySelectorAll("#capacity .tile")].map((t) => t.innerText.split("\n").slice(0, 2).join(" ")).join("|")`, "Capacity 74.1 requests/s|Confirmed yes|Fails first p99|Knee 46.87 requests/s|Probes 6")
+	p.want("the answer", `[...document.querySelectorAll("#capacity .tile")].map((t) => t.innerText.split("\n").slice(0, 2).join(" ")).join("|")`, "Capacity 74.1 requests/s|Confirmed yes|Fails at 78.82 requests/s|Knee 46.87 requests/s|Probes 6")
 	p.want("its interval", `document.querySelector("#capacity .tile i").textContent`, "between 73.4 and 75.6 with 99 % confidence")
 	p.want("a chart for each objective", `[...document.querySelectorAll("#capacity .chart h3")].map((h) => h.textContent)`, "p99<60ms,error_rate<1%")
 	p.want("the legend of the marks", `[...document.querySelector("#capacity .key").children].map((s) => s.textContent.slice(0, 1)).join("")`, "●○■□▲┃")
@@ -80,7 +80,7 @@ func TestSearchOfTiers(t *testing.T) {
 			pr.Tiers = []result.FindDecision{{Tier: "fast", Decision: pr.Decision, Sure: pr.Sure}, {Tier: "slow", Decision: "holds", Sure: true}}
 		}
 	}}.open(t)
-	p.want("the answers", `document.querySelector("#capacity .scroll table").innerText.split("\n").slice(1).map((r) => r.split("\t").slice(0, 2).join(" ")).join("|")`, "fast 74.1 requests/s|slow 93.73 requests/s")
+	p.want("the answers", `document.querySelector("#capacity .scroll table").innerText.split("\n").slice(1).map((r) => r.split("\t").slice(0, 2).join(" ")).join("|")`, "fast 74.1 requests/s|slow at least 93.73 requests/s")
 	p.click(`document.querySelectorAll("#capacity .tools button")[1]`)
 	p.want("the charts of a tier", `[...document.querySelectorAll("#capacity .chart h3")].map((h) => h.textContent)`, "p99<1s")
 	p.want("its marks", `document.querySelector("#capacity .key").children[0].textContent`, "●holds")

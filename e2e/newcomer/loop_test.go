@@ -17,7 +17,7 @@ func addLoop(t *testing.T) map[string][]byte {
 	changed := map[string][]byte{"internal/engine/burst.go": read(t, "testdata/burst.go.txt")}
 	for _, c := range []struct{ file, place, line string }{
 		{"internal/plan/plan.go", "type Load struct {\n", "Burst bool `json:\"burst,omitempty\"`\n"},
-		{"internal/profile/level.go", "	switch lv.Mode {\n	case plan.Concurrency:\n", "if m.Plan.Load.Burst {\nreturn m.begins(ctx, &engine.Burst{Size: lv.Concurrency}, lv, limit)\n}\n"},
+		{"internal/profile/loop.go", "	switch o.Level.Mode {\n	case plan.Concurrency:\n", "if r.Plan.Load.Burst {\nreturn &engine.Burst{Size: o.Level.Concurrency}\n}\n"},
 	} {
 		text := read(t, filepath.Join(binary.Root(), c.file))
 		if bytes.Count(text, []byte(c.place)) != 1 {

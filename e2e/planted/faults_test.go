@@ -37,7 +37,7 @@ const (
 	addSub = "internal/refserver/backend/simple.go"
 	note   = "s.shard.Add(&c.Rec, s.events, s.data)"
 	told   = "if empty {\n"
-	answer = "j.Send(tensor.Tensor{Name: outs[0].GetName()"
+	answer = "		j.Send(outs...)\n"
 )
 
 var edits = []edit{
@@ -51,7 +51,7 @@ var edits = []edit{
 		at += 3_000_000
 	}
 	` + told},
-	{addSub, answer, "send(j, tensor.Tensor{Name: outs[0].GetName()"},
+	{addSub, answer, "		send(j, outs...)\n"},
 }
 
 // added are source files that the edits need.

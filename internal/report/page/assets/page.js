@@ -177,9 +177,9 @@
   // tokenCurves are the distributions of the first token and of the next ones, as far as there are values behind them.
   function tokenCurves(runs) {
     return ["time_to_first_token", "inter_token_latency"].map((name) => {
-      const parts = runs.flatMap((run, r) => run.levels.map((l) => ({ l, m: metric(l, name) })).filter((x) => x.m && x.m.dist).map(({ l, m }, i) => {
-        const shown = (m.dist.percentiles || []).filter((q) => enough(m.dist.count, q.p));
-        return { name: tag(run, runs) + l.name, n: m.dist.count, xs: shown.map((q) => nines(q.p / 100)), ys: shown.map((q) => q.v), line: levelLine(r, i, runs) };
+      const parts = runs.flatMap((run, r) => run.levels.map((l) => ({ l, m: metric(l, name) })).filter((x) => x.m && x.m.percentiles).map(({ l, m }, i) => {
+        const shown = m.percentiles.filter((q) => enough(m.count, q.p));
+        return { name: tag(run, runs) + l.name, n: m.count, xs: shown.map((q) => nines(q.p / 100)), ys: shown.map((q) => q.v), line: levelLine(r, i, runs) };
       })).filter((p) => p.xs.length);
       return percentiles(parts.length ? nameOf(runs[0], name) + " by percentile" : "", parts);
     });
@@ -314,9 +314,9 @@
   const figure = (m, v) => (v === undefined || v === null ? "" : m.unit === "ms" ? dur(v) : m.unit === "sec" ? dur(1000 * v) : num(v));
   // perSecond is a unit as it stands beside numbers; times have theirs behind the number.
   const perSecond = (unit) => (unit === "ms" || unit === "sec" ? "" : unit.replaceAll("/sec", "/s"));
-  const quantile = (m, p) => ((m.dist && m.dist.percentiles) || []).find((x) => x.p === p);
+  const quantile = (m, p) => (m.percentiles || []).find((x) => x.p === p);
   // stat is the average or a percentile of a metric; null if there are too few values for it.
-  const stat = (m, p) => { if (p === "avg") return m.avg; const q = quantile(m, p); return q && enough(m.dist.count, p) ? q.v : null; };
+  const stat = (m, p) => { if (p === "avg") return m.avg; const q = quantile(m, p); return q && enough(m.count, p) ? q.v : null; };
   const worded = (m, p) => { const v = stat(m, p), q = quantile(m, p); return v === null ? "–" : (q && q.at_least ? "≥ " : "") + figure(m, v); };
 
   function tokens(run) {
@@ -333,9 +333,9 @@
     const ends = (m) => range(m, m.interval);
     const tail = (m, p) => [worded(m, p), range(m, (m.intervals || {})["p" + p])].filter(Boolean).join("\u00a0· ");
     const tables = list.map((l) => {
-      const all = l.metrics.filter((m) => !m.tag.includes("timestamp")), dist = all.filter((m) => m.dist), single = all.filter((m) => !m.dist);
+      const all = l.metrics.filter((m) => !m.tag.includes("timestamp")), dist = all.filter((m) => m.percentiles), single = all.filter((m) => !m.percentiles);
       return el("details", {}, el("summary", {}, "Every metric at " + l.name),
-        table(["metric", "unit", "avg", "95 % interval", "min", "p50", "p90", "p95", "p99", "max", "std"], dist.map((m) => [m.name, perSecond(m.unit), figure(m, m.avg), ends(m), figure(m, m.dist.min), ...[50, 90, 95, 99].map((p) => tail(m, p)), figure(m, m.dist.max), figure(m, m.dist.std)]), "full"),
+        table(["metric", "unit", "avg", "95 % interval", "min", "p50", "p90", "p95", "p99", "max", "std"], dist.map((m) => [m.name, perSecond(m.unit), figure(m, m.avg), ends(m), figure(m, m.min), ...[50, 90, 95, 99].map((p) => tail(m, p)), figure(m, m.max), figure(m, m.std)]), "full"),
         single.length ? table(["metric", "unit", "value", "95 % interval"], single.map((m) => [m.name, perSecond(m.unit), figure(m, m.avg), ends(m)])) : null);
     });
     return tables.length > 3 ? el("details", { class: "outer" }, el("summary", {}, "Every metric of every level"), tables) : tables;
