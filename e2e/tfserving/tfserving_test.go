@@ -37,7 +37,7 @@ func TestGuide(t *testing.T) {
 func TestServerDies(t *testing.T) {
 	death.Check(t, &death.Case{
 		Bin: binary.Built(t), Dir: t.TempDir(), Start: start,
-		Args: []string{"-m", "resnet50", "--service-kind", "tfserving", "-i", "grpc", "-b", "1"}, Says: "",
+		Args: []string{"-m", "resnet50", "--service-kind", "tfserving", "-i", "grpc", "-b", "1"},
 	})
 }
 
@@ -75,11 +75,11 @@ func TestServingProtocol(t *testing.T) {
 	good("-m any --shape x:2,5")
 	good("-m fixed --model-signature-name other -H x-key:secret")
 
-	bad("-m fixed -b 1", "failed to create model parser: Can not specify -b flag for saved model with input not having their first dim as -1")
-	bad("-m any -b 1", "failed to create model parser: Can not specify -b flag for saved model with unknown ranked inputs")
-	bad("-m fixed --model-signature-name none", `failed to create model parser: Failed to find signature_name "none" in the metadata`)
-	bad("-m none", "failed to get model metadata: Servable not found for request: Latest(none)")
-	bad("-m fixed -x 3", "failed to get model metadata: Unrecognized servable version label: 3")
+	bad("-m fixed -b 1", "-b needs a model whose inputs have the variable first dimension -1: leave -b out")
+	bad("-m any -b 1", "-b needs a model whose inputs have a known number of dimensions: leave -b out")
+	bad("-m fixed --model-signature-name none", `the model has no signature "none": see --model-signature-name`)
+	bad("-m none", "refused model metadata of model \"none\": Servable not found for request: Latest(none)")
+	bad("-m fixed -x 3", "refused model metadata of model \"fixed\": Unrecognized servable version label: 3")
 	bad("-m fixed --model-signature-name other", "Thread [0] had error: signature other needs a key")
 
 	// Values come back as they went out.

@@ -63,7 +63,7 @@ func TestServerDies(t *testing.T) {
 	bin, dir := prepare(t)
 	death.Check(t, &death.Case{
 		Bin: bin, Dir: dir, Start: start,
-		Args: []string{"-m", "resnet50", "--service-kind", "torchserve", "--input-data", "data.json"}, Says: "inference failed with error code ",
+		Args: []string{"-m", "resnet50", "--service-kind", "torchserve", "--input-data", "data.json"},
 	})
 }
 
@@ -96,7 +96,7 @@ func TestRealTorchServe(t *testing.T) {
 		}
 	})
 	t.Run("wrong version", func(t *testing.T) {
-		if out, errs, rc := run("-x", "7.0", "--request-count", "2"); rc != 99 || !strings.Contains(errs, "inference failed with error code 404") {
+		if out, errs, rc := run("-x", "7.0", "--request-count", "2"); rc != 99 || !strings.Contains(errs, "the server answered with HTTP 404 Not Found") {
 			t.Errorf("rc %d\n%s\n%s", rc, out, errs)
 		}
 	})

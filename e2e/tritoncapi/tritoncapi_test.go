@@ -102,28 +102,26 @@ func (r *rig) once(t *testing.T, during func(), args ...string) (stdout, stderr 
 	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
 }
 
-// perf_analyzer's words, on the stream that it says them on.
+// In perf_analyzer mode too a failure is one line that says what was wrong.
 func TestFailures(t *testing.T) {
 	r := newRig(t)
-	f := func(stdout, stderr string, args ...string) {
+	f := func(want string, args ...string) {
 		t.Helper()
 		out, errs, code := r.run(t, func() {}, args...)
-		if code != 99 || !strings.Contains(out, stdout) || !strings.Contains(errs, stderr+"\n") {
-			t.Errorf("%s: exit code %d, want %q and %q in\n%s\n%s", strings.Join(args, " "), code, stdout, stderr, out, errs)
+		if code != 99 || !strings.Contains(errs, want) {
+			t.Errorf("%s: exit code %d, want %q in\n%s\n%s", strings.Join(args, " "), code, want, out, errs)
 		}
 	}
 	const small = "--request-count=40"
-	f("error: running inference: Invalid argument - [request id: <id_unknown>] inference request batch-size must be <= ",
-		"Thread [0] had error: running inference", r.args("simple", small, "-b", "1000")...)
-	f("error: inference response error: Internal - ", "Thread [0] had error: inference response error", r.args("flaky", small, "--shape", "INPUT0:4")...)
-	f("error: inference response error: Internal - shared memory size specified with the request for output 'OUTPUT0' (8 bytes) should be at least 400 bytes to hold the results",
-		"Thread [0] had error: inference response error",
+	f("Thread [0] had error: [request id: <id_unknown>] inference request batch-size must be <= ", r.args("simple", small, "-b", "1000")...)
+	f("Thread [0] had error: this model fails on purpose", r.args("flaky", small, "--shape", "INPUT0:4")...)
+	f("Thread [0] had error: shared memory size specified with the request for output 'OUTPUT0' (8 bytes) should be at least 400 bytes to hold the results",
 		r.args("identity_fp32", small, "--shape", "INPUT0:100", "--shared-memory", "system", "--output-shared-memory-size", "8")...)
-	f("", "error: failed to get model metadata: Model is not loaded and/or server is not ready", r.args("nobody", small)...)
-	f("", "error: failed to get model metadata: Model is not loaded and/or server is not ready", r.args("simple", small, "-x", "latest")...)
-	f("", "error: failed to create triton client backend: Unable to find filepath: /nowhere", "-m", "simple", "--service-kind=triton_c_api",
+	f(`perf_analyzer: model metadata of model "nobody" failed in the Triton of this process: the model is not loaded, or the server is not ready`, r.args("nobody", small)...)
+	f(`perf_analyzer: model metadata of model "simple" failed in the Triton of this process: the model is not loaded, or the server is not ready`, r.args("simple", small, "-x", "latest")...)
+	f("/nowhere does not exist: see --triton-server-directory", "-m", "simple", "--service-kind=triton_c_api",
 		"--triton-server-directory=/nowhere", "--model-repository="+r.models)
-	f("error: creating server: Invalid argument - ", "error: failed to create triton client backend: creating server",
+	f("Triton did not start: Invalid argument - ",
 		"-m", "simple", "--service-kind=triton_c_api", "--triton-server-directory="+r.home, "--model-repository="+r.launcher)
 }
 
@@ -142,7 +140,7 @@ func TestStubDies(t *testing.T) {
 	}
 	args := r.args("simple", "-v", "-p", "500", "-s", "0", "-r", "400", "--concurrency-range", "2")
 	out, errs, code := r.run(t, kill, args...)
-	if code != 99 || !measured.MatchString(errs) || !strings.Contains(errs, "had error: inference response error") || !strings.Contains(out, "error: inference response error: Internal - ") {
+	if code != 99 || !measured.MatchString(errs) || !strings.Contains(errs, "had error: ") {
 		t.Errorf("exit code %d\n%s\n%s", code, out, errs)
 	}
 }
