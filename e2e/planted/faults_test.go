@@ -82,7 +82,6 @@ var planted = os.Getenv("` + variable + `")
 var held struct {
 	sync.Mutex
 	seen    int
-	job     *Job
 	outputs []tensor.Tensor
 }
 
@@ -94,15 +93,12 @@ func send(j *Job, outputs ...tensor.Tensor) {
 	held.Lock()
 	defer held.Unlock()
 	held.seen++
-	switch held.seen % 10_000 {
-	case 5_000:
-		held.job, held.outputs = j, outputs
-	case 5_001:
-		held.job.Send(outputs...)
-		j.Send(held.outputs...)
-	default:
-		j.Send(outputs...)
+	mine := outputs
+	if n := held.seen % 10_000; n == 5_000 || n == 5_001 {
+		outputs = held.outputs // of the request before
 	}
+	held.outputs = mine
+	j.Send(outputs...)
 }
 `,
 }
